@@ -1,0 +1,31 @@
+PY ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup demo test check bench docs
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml
+	@test -x $(BIN)/python || $(PY) -m venv $(VENV)
+	@echo "setting up: installing braincore and its dependencies into $(VENV)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: setup
+	@$(BIN)/python -m braincore.demo
+
+test: setup
+	@$(BIN)/python -m pytest
+
+check: setup
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest tests/architecture
+
+bench: setup
+	@for b in hook write; do $(BIN)/python -m bench.$$b || exit 1; done
+
+docs: setup
+	@$(BIN)/python -m pytest tests/architecture/test_docs.py

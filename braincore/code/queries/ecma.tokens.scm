@@ -1,0 +1,2 @@
+(template_string (template_substitution)) @opaque
+(regex) @opaque

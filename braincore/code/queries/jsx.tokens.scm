@@ -1,0 +1,2 @@
+(jsx_text) @prose
+(jsx_attribute (string) @opaque)

@@ -1,0 +1,2 @@
+; An f-string may hold its own quotes.
+(string (interpolation)) @opaque

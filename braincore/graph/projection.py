@@ -1,0 +1,213 @@
+"""Records into the graph. One function serves live writes, replay and rebuild."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from braincore.graph.store import GraphStore
+from braincore.model.axes import EdgeType, Kind
+from braincore.model.records import Edge, Event, Record, kind_of_id
+from braincore.model.refs import RefType, path_of_ref, ref_type
+from braincore.model.times import iso
+
+__all__ = ["COMMIT", "FAMILIES", "apply_events", "apply_records", "family"]
+
+COMMIT = "commit"
+"""The Meta key that holds the journal commit the graph has reached."""
+
+FAMILIES: Mapping[Kind, str] = {
+    Kind.FACT: "Fact",
+    Kind.RELATION: "Fact",
+    Kind.ENTITY: "Fact",
+    Kind.HYPOTHESIS: "Fact",
+    Kind.DECISION: "Decision",
+    Kind.FAILURE: "Failure",
+    Kind.LEARNING: "Learning",
+    Kind.SUMMARY: "Learning",
+    Kind.PATTERN: "Learning",
+    Kind.TASK: "Task",
+    Kind.REVIEW: "Review",
+    Kind.RULE: "Rule",
+}
+
+_KEYS = {"Entity": "name", "File": "path", "Symbol": "ref"}
+_OUT = "ABOUT|GOVERNS|EVIDENCE|CAUSED|FIXED_BY|SUPERSEDED_BY|CONTRADICTS|DERIVED_FROM|DEPENDS_ON|SAME_AS"
+PROJECTED = frozenset(_OUT.split("|"))
+
+
+def family(record_id: str) -> str:
+    """The node table of a record id."""
+    return FAMILIES[kind_of_id(record_id)]
+
+
+def apply_records(
+    graph: GraphStore,
+    changes: Iterable[tuple[Record | None, Record | None]],
+    body_of: Mapping[str, str],
+    commit: str,
+) -> None:
+    """Project record changes (old, new) and the commit they belong to, in one transaction.
+
+    Applying the same changes twice leaves the same graph. `body_of` maps ids to JSON bodies.
+    """
+    with graph.transaction():
+        written = []
+        for old, new in changes:
+            if new is not None:
+                _put(graph, new, body_of.get(new.id, "{}"))
+                written.append(new)
+            elif old is not None:
+                _remove(graph, old)
+        for record in written:
+            _link(graph, record)
+        graph.set_meta(COMMIT, commit)
+
+
+def _put(graph: GraphStore, record: Record, body: str) -> None:
+    table = FAMILIES[record.kind]
+    graph.run(
+        f"MERGE (n:{table} {{id: $id}}) SET n.kind = $kind, n.text = $text, n.title = $title, "
+        "n.target = $target, n.namespace = $namespace, n.truth_status = $truth_status, "
+        "n.lifecycle = $lifecycle, n.source_ref = $source_ref, n.trust = $trust, "
+        "n.confidence = $confidence, n.created_at = $created_at, n.valid_from = $valid_from, "
+        "n.valid_until = $valid_until, n.body = $body",
+        row_of(record, body),
+    )
+
+
+def row_of(record: Record, body: str) -> dict[str, object]:
+    """A record as the columns of its node table."""
+    return {
+        "id": record.id,
+        "kind": str(record.kind),
+        "text": _text(record.text),
+        "title": _text(record.title),
+        "target": _text(record.target),
+        "namespace": record.namespace,
+        "truth_status": str(record.truth_status),
+        "lifecycle": str(record.lifecycle),
+        "source_ref": _text(record.source_ref),
+        "trust": float(record.trust),
+        "confidence": float(record.confidence),
+        "created_at": iso(record.created_at),
+        "valid_from": iso(record.valid_from),
+        "valid_until": iso(record.valid_until) if record.valid_until else "",
+        "body": _text(body),
+    }
+
+
+def _text(value: str) -> str:
+    return value.replace("\x00", "")
+
+
+def edges_of(record: Record) -> list[Edge]:
+    """The edges a record stands for: its own, and its supersession chain."""
+    chain = [Edge(EdgeType.SUPERSEDED_BY, i, 1.0) for i in record.superseded_by]
+    return [*record.edges, *chain]
+
+
+def end_of(edge: Edge) -> tuple[str, str, str]:
+    """Node table, key column and key value of an edge's end."""
+    match ref_type(edge.to):
+        case RefType.RECORD:
+            return family(edge.to), "id", edge.to
+        case RefType.SYMBOL:
+            return "Symbol", "ref", edge.to
+        case RefType.FILE:
+            return "File", "path", path_of_ref(edge.to)
+        case RefType.ENTITY:
+            return "Entity", "name", edge.to
+
+
+def _link(graph: GraphStore, record: Record) -> None:
+    table = FAMILIES[record.kind]
+    before = _targets(graph, table, record.id)
+    if before:
+        graph.run(f"MATCH (n:{table} {{id: $id}})-[e:{_OUT}]->() DELETE e", {"id": record.id})
+    for edge in edges_of(record):
+        if edge.type not in PROJECTED:
+            continue
+        end, key, value = end_of(edge)
+        if end == "Symbol":
+            _stub_symbol(graph, value)
+        elif end == "File":
+            graph.run(
+                "MERGE (f:File {path: $path}) ON CREATE SET f.language = '', f.indexed = false",
+                {"path": value},
+            )
+        elif end == "Entity":
+            graph.run("MERGE (e:Entity {name: $name})", {"name": _text(value)})
+        graph.run(
+            f"MATCH (n:{table} {{id: $id}}), (m:{end} {{{key}: $to}}) "
+            f"CREATE (n)-[:{edge.type} {{strength: $strength}}]->(m)",
+            {"id": record.id, "to": _text(value), "strength": float(edge.strength)},
+        )
+    after = _targets(graph, table, record.id) if before else set()
+    collect(graph, before - after)
+
+
+def _stub_symbol(graph: GraphStore, ref: str) -> None:
+    path, _, name = ref.partition("::")
+    graph.run(
+        "MERGE (s:Symbol {ref: $ref}) ON CREATE SET s.path = $path, s.name = $name, "
+        "s.kind = '', s.signature = '', s.node_id = '', s.first_line = 0, s.last_line = 0, "
+        "s.indexed = false",
+        {"ref": ref, "path": path, "name": name},
+    )
+
+
+def _targets(graph: GraphStore, table: str, record_id: str) -> set[tuple[str, str]]:
+    out = set()
+    for end, key in _KEYS.items():
+        rows = graph.run(
+            f"MATCH (n:{table} {{id: $id}})-[:{_OUT}]->(m:{end}) RETURN DISTINCT m.{key}",
+            {"id": record_id},
+        )
+        out |= {(end, str(row[0])) for row in rows}
+    return out
+
+
+def collect(graph: GraphStore, ends: Iterable[tuple[str, str]]) -> None:
+    """Remove ends that nothing refers to any more: no code behind them, no record pointing there."""
+    for end, value in ends:
+        key = _KEYS[end]
+        alive = "false" if end == "Entity" else "m.indexed"
+        graph.run(
+            f"MATCH (m:{end} {{{key}: $value}}) WHERE NOT {alive} AND NOT (m)<-[]-() "
+            "AND NOT (m)-[]->() DELETE m",
+            {"value": value},
+        )
+
+
+def _remove(graph: GraphStore, record: Record) -> None:
+    table = FAMILIES[record.kind]
+    ends = _targets(graph, table, record.id)
+    graph.run(f"MATCH (n:{table} {{id: $id}}) DETACH DELETE n", {"id": record.id})
+    collect(graph, ends)
+
+
+def apply_events(graph: GraphStore, events: Sequence[Record], commit: str) -> None:
+    """Project a batch of events and the commit they belong to, in one transaction."""
+    with graph.transaction():
+        for record in events:
+            body = record.body
+            assert isinstance(body, Event)
+            graph.run(
+                "MERGE (e:Event {id: $id}) SET e.type = $type, e.outcome = $outcome, "
+                "e.session = $session, e.text = $text, e.target = $target, "
+                "e.created_at = $created_at",
+                {
+                    "id": record.id,
+                    "type": str(body.type),
+                    "outcome": str(body.outcome),
+                    "session": body.session,
+                    "text": _text(record.text),
+                    "target": _text(record.target),
+                    "created_at": iso(record.created_at),
+                },
+            )
+        graph.set_meta(COMMIT, commit)
+
+
+def json_body(body: object) -> str:
+    """A body as JSON text, keys in order."""
+    return json.dumps(body, ensure_ascii=False, sort_keys=True)

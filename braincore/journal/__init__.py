@@ -1,0 +1,1 @@
+"""The internal git: every change to records and edges is a commit first."""

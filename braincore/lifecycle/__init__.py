@@ -1,0 +1,1 @@
+"""Working → consolidated → archived: scores and the moves they cause."""

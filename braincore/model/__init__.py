@@ -1,0 +1,2 @@
+"""The words: records, axes, outcomes, symbols, edits. Frozen values; imports nothing of ours but
+the errors."""

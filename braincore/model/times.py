@@ -1,0 +1,31 @@
+"""Times: aware UTC inside, ISO 8601 with `Z` outside."""
+
+from datetime import UTC, date, datetime, time
+
+from braincore.errors import InvalidInput
+
+__all__ = ["iso", "parse_time"]
+
+
+def iso(at: datetime) -> str:
+    """An aware datetime as `2026-11-30T12:00:00.000001Z`."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+
+
+def parse_time(value: object) -> datetime:
+    """The aware UTC time that a date, datetime or ISO 8601 text names; naive means UTC.
+
+    Raises InvalidInput with the forms that are understood.
+    """
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    if isinstance(value, date):
+        return datetime.combine(value, time(), UTC)
+    try:
+        at = datetime.fromisoformat(str(value).strip())
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidInput(
+            f"{value!r} is not a time",
+            "Write 2026-01-31, 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+03:00.",
+        ) from None

@@ -317,7 +317,7 @@ class Brain:
             if not ref:
                 continue
             is_code = "::" in ref or self.code.files.path(ref) is not None
-            if is_code or kind is EdgeType.GOVERNS and ref != refs[-1]:
+            if is_code or (kind is EdgeType.GOVERNS and ref != refs[-1]):
                 full = self.code.symbol(ref)
                 out.append(Edge(kind, full if "::" in full else file_ref(full), STATED))
         return out
@@ -328,9 +328,7 @@ class Brain:
         build.trust(source, caller.channel, verified=False)
         return verify(source, text, target, self.code.files)
 
-    def _note(
-        self, kind: EventType, outcome: EventOutcome, about: Record, caller: Caller
-    ) -> None:
+    def _note(self, kind: EventType, outcome: EventOutcome, about: Record, caller: Caller) -> None:
         """An event beside a change; written ahead, committed in a batch."""
         at = self.table.next_time(self.clock())
         self.keeper.note(
@@ -379,9 +377,7 @@ class Brain:
             listed = keyword.search(f"{text} {asked.target}", (query.limit + query.offset) * 10)
             found = search(query, self.table, listed, self._usage, self._is_stale)
             returned = [f.record.id for f in found.facts] if isinstance(found, Answer) else []
-            self.keeper.usage.count(
-                returned, query.now, abstained=isinstance(found, Abstain)
-            )
+            self.keeper.usage.count(returned, query.now, abstained=isinstance(found, Abstain))
             if isinstance(found, Abstain) and asked.valid_at is None:
                 found = replace(found, task=self._task(text, asked, found, caller))
         return found
@@ -513,9 +509,7 @@ class Brain:
         """Judge what edits introduce, and say what is known about what they touch."""
         with self.keeper.lock:
             armed = self._armed_failures()
-        result = check_patch(
-            edits, self.rules().rules, armed, language_of, by_agent=by_agent
-        )
+        result = check_patch(edits, self.rules().rules, armed, language_of, by_agent=by_agent)
         notes = [*result.notes, *(n for e in edits for n in self._known_about(e))]
         return replace(result, notes=tuple(dict.fromkeys(notes)))
 

@@ -65,6 +65,7 @@ class Keeper:
         self._queue: list[tuple[str, Changes, Sequence[Record]]] = []
         self._wake = threading.Condition(self.lock)
         self._ready = threading.Event()
+        self._graph_ready = threading.Event()
         self._stop = False
         self.problem = ""
         self._busy = False
@@ -160,7 +161,8 @@ class Keeper:
     @property
     def graph(self) -> GraphStore:
         """The graph with everything acknowledged in it. Raises StoreError when it can't be had."""
-        self._wait_ready()
+        if not self._graph_ready.wait(120):
+            raise StoreError(str(self.place.store / "graph"), "it did not open in two minutes")
         deadline = time.monotonic() + 30
         with self.lock:
             while (self._queue or self._busy) and not self.problem:
@@ -201,6 +203,7 @@ class Keeper:
             self.problem = str(error)
             log.error("projections: %s", error)
         self._ready.set()
+        self._graph_ready.set()
         last_event = last_keyword = last_idle = time.monotonic()
         while True:
             with self.lock:
@@ -394,6 +397,5 @@ def bodies(records: Iterable[Record]) -> dict[str, str]:
 
 
 _COLUMNS = frozenset(
-    "id kind title target namespace truth_status lifecycle source_ref trust confidence created_at "
-    "valid_from valid_until edges superseded_by".split()
+    ["id", "kind", "title", "target", "namespace", "truth_status", "lifecycle", "source_ref", "trust", "confidence", "created_at", "valid_from", "valid_until", "edges", "superseded_by"]
 )

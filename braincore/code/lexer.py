@@ -5,10 +5,10 @@ with interpolation, regular expressions, JSX text). So a fragment that doesn't p
 into the same tokens as it does inside its file, and a file is cut at the speed of `findall`.
 
 Python's blocks are said by markers between tokens: INDENT, DEDENT, and NEWLINE between statements
-(`;` gives one too, and `if x: y` the same as with a line break). CUT is a line deeper than the one
-before without a `:` between: that one lost its indentation when the fragment was cut out. In
-JavaScript and TypeScript a NEWLINE stands only where a line break ends a statement by itself, as
-after `return`.
+(`;` gives one too, and `if x: y` the same as with a line break). CUT is a line break after a line
+that began outside the fragment: it closes a bracket too many, or stands left of what follows
+without opening it. In JavaScript and TypeScript a NEWLINE stands only where a line break ends a
+statement by itself, as after `return`.
 """
 
 import re
@@ -205,7 +205,7 @@ def _python(pieces: Iterable[bytes], width: int) -> Lexed:
     at = depth = lambdas = first = 0
     stack = blocks.stack
     ended = True
-    compound = opened = inline = False
+    compound = opened = inline = stray = False
     for piece in pieces:
         if piece == b" ":
             at += 1
@@ -229,14 +229,17 @@ def _python(pieces: Iterable[bytes], width: int) -> Lexed:
                 while texts and texts[-1] is NEWLINE:  # a `;` at the end of a line
                     texts.pop()
                     starts.pop()
-                if width == stack[-1] and not inline:
+                if stray:  # the line began before the fragment, who knows how deep
+                    texts.append(CUT)
+                    stack[:] = [width]
+                elif width == stack[-1] and not inline:
                     texts.append(NEWLINE)
                 else:
                     texts += blocks.line(width, opened, inline)
                 starts += [start] * (len(texts) - len(starts))
             else:
                 stack[-1] = width
-            ended = opened = inline = False
+            ended = opened = inline = stray = False
             lambdas = 0
             first = len(texts)
             compound = piece in _COMPOUND
@@ -245,7 +248,9 @@ def _python(pieces: Iterable[bytes], width: int) -> Lexed:
             starts.append(start)
             opened, inline = False, True
         if piece in BRACKETS:
-            depth = max(0, depth + BRACKETS[piece])
+            depth += BRACKETS[piece]
+            if depth < 0:
+                depth, stray = 0, True
         elif depth == 0:
             if piece == b";":
                 piece = NEWLINE

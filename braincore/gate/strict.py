@@ -7,7 +7,7 @@ from datetime import datetime
 from braincore.model.axes import Lifecycle, Reason, TruthStatus
 from braincore.model.records import Record
 
-__all__ = ["CHECKS", "Facts", "flags_of", "first_reject"]
+__all__ = ["CHECKS", "Facts", "first_reject", "flags_of"]
 
 MIN_CONFIDENCE = 0.5
 MIN_TRUST = 0.5

@@ -11,7 +11,9 @@ from braincore.model.words import content_words, name_key
 
 __all__ = ["open_or_bump", "task_key"]
 
-_QUESTION = re.compile(r"\b(who|whom|whose|which|what|when|where|why|how|does|do|is|are|can)\b", re.I)
+_QUESTION = re.compile(
+    r"\b(who|whom|whose|which|what|when|where|why|how|does|do|is|are|can)\b", re.I
+)
 
 _NEEDS: dict[Reason, str] = {
     Reason.LOW_CONFIDENCE: "a statement somebody is sure of",

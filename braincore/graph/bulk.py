@@ -47,10 +47,7 @@ def load_everything(
         graph.load("File", [[path, "", "false"] for path in ends["File"]])
         graph.load(
             "Symbol",
-            [
-                [ref, *ref.split("::", 1), "", "", "", 0, 0, "false"]
-                for ref in ends["Symbol"]
-            ],
+            [[ref, *ref.split("::", 1), "", "", "", 0, 0, "false"] for ref in ends["Symbol"]],
         )
         for (kind, one, two), pairs in edges.items():
             alive = [p for p in pairs if two in ends or p[1] in there]

@@ -57,15 +57,15 @@ def apply_code(
 
 def _clear(graph: GraphStore, path: str, keep: set[str]) -> set[tuple[str, str]]:
     """Remove the edges out of a file and its symbols; returns symbols it no longer defines."""
-    rows = graph.run("MATCH (:File {path: $path})-[:DEFINES]->(s:Symbol) RETURN s.ref", {"path": path})
+    rows = graph.run(
+        "MATCH (:File {path: $path})-[:DEFINES]->(s:Symbol) RETURN s.ref", {"path": path}
+    )
     graph.run("MATCH (f:File {path: $path})-[e:DEFINES|IMPORTS|CALLS]->() DELETE e", {"path": path})
     out = set()
     for (ref,) in rows:
         graph.run("MATCH (s:Symbol {ref: $ref})-[e:CALLS|INHERITS]->() DELETE e", {"ref": ref})
         if ref not in keep:
-            graph.run(
-                "MATCH (s:Symbol {ref: $ref})<-[e:CALLS|INHERITS]-() DELETE e", {"ref": ref}
-            )
+            graph.run("MATCH (s:Symbol {ref: $ref})<-[e:CALLS|INHERITS]-() DELETE e", {"ref": ref})
             graph.run(
                 "MATCH (s:Symbol {ref: $ref}) SET s.indexed = false, s.kind = '', "
                 "s.signature = '', s.node_id = '', s.first_line = 0, s.last_line = 0",

@@ -22,10 +22,7 @@ _NODE_KEYS = {
     "Symbol": "ref",
     "Meta": "key",
 }
-_RELATIONS = (
-    "ABOUT GOVERNS EVIDENCE CAUSED FIXED_BY SUPERSEDED_BY CONTRADICTS DERIVED_FROM DEPENDS_ON "
-    "SAME_AS DEFINES CALLS IMPORTS INHERITS"
-).split()
+_RELATIONS = ["ABOUT", "GOVERNS", "EVIDENCE", "CAUSED", "FIXED_BY", "SUPERSEDED_BY", "CONTRADICTS", "DERIVED_FROM", "DEPENDS_ON", "SAME_AS", "DEFINES", "CALLS", "IMPORTS", "INHERITS"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,9 @@ def governed_by(graph: GraphStore, ref: str) -> list[str]:
 def neighbours(graph: GraphStore, ref: str, limit: int = 50) -> list[Neighbour]:
     """The code around a symbol or file: what it calls, what calls it, imports, definitions."""
     table, key = ("Symbol", "ref") if "::" in ref else ("File", "path")
-    names = ("CALLS", "INHERITS", "DEFINES") if table == "Symbol" else ("IMPORTS", "DEFINES", "CALLS")
+    names = (
+        ("CALLS", "INHERITS", "DEFINES") if table == "Symbol" else ("IMPORTS", "DEFINES", "CALLS")
+    )
     out = []
     for relation in names:
         for direction, pattern in (("out", "-[e:{}]->"), ("in", "<-[e:{}]-")):
@@ -138,7 +137,8 @@ def community(graph: GraphStore, ref: str, limit: int = 10) -> list[str]:
         net.add_nodes_from(str(r[0]) for r in rows)
     for node in list(net):
         rows = graph.run(
-            "MATCH (n:Symbol {ref: $ref})-[:CALLS]->(m:Symbol) RETURN m.ref LIMIT 200", {"ref": node}
+            "MATCH (n:Symbol {ref: $ref})-[:CALLS]->(m:Symbol) RETURN m.ref LIMIT 200",
+            {"ref": node},
         )
         net.add_edges_from((node, str(r[0])) for r in rows if str(r[0]) in net)
     ranks = networkx.pagerank(net) if net.number_of_edges() else {}

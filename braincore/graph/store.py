@@ -142,9 +142,7 @@ class GraphStore:
 
     def set_meta(self, key: str, value: str) -> None:
         """Set a value of the Meta table, inside whatever transaction is open."""
-        self.run(
-            "MERGE (m:Meta {key: $key}) SET m.value = $value", {"key": key, "value": value}
-        )
+        self.run("MERGE (m:Meta {key: $key}) SET m.value = $value", {"key": key, "value": value})
 
     def checkpoint(self) -> None:
         """Fold the log into the file; for quiet moments."""

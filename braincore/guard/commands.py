@@ -147,9 +147,13 @@ def _place(session: Session, source: Value, target: Value, into: bool) -> str | 
     name = posixpath.basename(posixpath.normpath(source.text))
     last = target.text.rpartition("/")[2]
     suffixes = posixpath.splitext(name)[1], posixpath.splitext(last)[1]
-    bare = suffixes[0] != "" and suffixes[1] == "" and session.overlay.read(path) is None
-    folder = into or last in ("", ".", "..") or path == session.overlay.root or bare
-    return posixpath.join(path, name) if folder else path
+    place = posixpath.join(path, name)
+    if into or last in ("", ".", "..") or path == session.overlay.root:
+        return place
+    if suffixes[0] and not suffixes[1] and not session.overlay.exists(path):
+        session.overlay.guess_folder(path, place)
+        return place
+    return path
 
 
 def _copy(session: Session, argv: Sequence[Value], stdin: Stdin) -> Outcome:
@@ -170,7 +174,7 @@ def _copy(session: Session, argv: Sequence[Value], stdin: Stdin) -> Outcome:
             ok = False
             continue
         content = session.overlay.read(path)
-        exists = session.overlay.read(place) is not None
+        exists = session.overlay.exists(place)
         if content is None:
             if moves or options & {"r", "R", "a", "--recursive", "--archive"}:
                 name = argv[0].text

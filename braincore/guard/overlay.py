@@ -72,6 +72,7 @@ class Overlay:
         self._now: dict[str, Content] = {}
         self._reasons: dict[str, None] = {}
         self._spent = 0
+        self._guesses: dict[str, str] = {}
 
     def absolute(self, path: str, cwd: str) -> str | None:
         """`path` seen from `cwd`, absolute and normalised; None, with a note, if it is no path."""
@@ -94,6 +95,7 @@ class Overlay:
 
     def read(self, path: str) -> Content:
         """The content of the file at an absolute path as the steps so far leave it."""
+        self._settle(path)
         content = self._now[path] if path in self._now else self._on_disk(path)
         return UNSEEN if isinstance(content, str) and not self.afford(len(content)) else content
 
@@ -111,6 +113,7 @@ class Overlay:
         """
         if path.startswith("/dev/"):
             return
+        self._settle(path)
         if isinstance(content, str) and len(content) > LARGEST_TEXT:
             self.note(f"{self.shown(path)}: the text written to it is too long to judge")
             content = UNSEEN
@@ -124,6 +127,23 @@ class Overlay:
             self.write(path, UNSEEN if isinstance(now, Unseen) else (now or "") + content)
         elif now is None:
             self.write(path, UNSEEN)
+
+    def exists(self, path: str) -> bool:
+        """Is there a file at an absolute path?"""
+        return (self._now[path] if path in self._now else self._on_disk(path)) is not None
+
+    def guess_folder(self, path: str, place: str) -> None:
+        """Remember that `path` was taken for a folder when a file was put at `place` in it.
+
+        If `path` is then used as a file, it was one, and what was put there is its content.
+        """
+        self._guesses[path] = place
+
+    def _settle(self, path: str) -> None:
+        place = self._guesses.pop(path, None)
+        if place is not None and place in self._now:
+            self._on_disk(path)
+            self._now[path] = self._now.pop(place)
 
     def note(self, reason: str) -> None:
         """Say why something that may be written could not be worked out."""

@@ -53,6 +53,7 @@ class Expression(Protocol):
 Template = tuple[str | int, ...]
 """Literal text and group numbers, in turn."""
 
+_ASSERTIONS = (r"\b", r"\B", r"\<", r"\>")
 _SAME = frozenset("wWsSbBntfrv")
 _CLASS = re.compile(r"\[\^?\]?(?:\[:[a-z]+:\]|[^\]\[]|\[(?![:.=]))*\]")
 _INTERVAL = re.compile(r"\d{1,3}(?:,\d{0,3})?|,\d{1,3}")
@@ -120,6 +121,8 @@ def _posix_parts(source: str, extended: bool) -> Iterator[str]:
             at += 1
         else:
             yield _escape(source, at, token) if len(token) == 2 else re.escape(token)
+            if token in _ASSERTIONS and source[at + 2 : at + 3] in ("*", "+", "?", "{", "\\"):
+                raise Untranslatable(f"{token} repeated")
             at, opening = at + len(token), False
 
 

@@ -24,6 +24,7 @@ MOST_LINES = 100_000
 """Lines a file may have; a larger one would hold the hook up."""
 
 _BLANK = " \t\n;"
+_BY_TEXT = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Step:
     prints: bool = False
     block: "list[Step]" = field(default_factory=list)
     ends_at: int | None = None
-    """Last line of the range that is open: a line number, -1 for one an expression ends."""
+    """The last line of the range that is open; `_BY_TEXT` if an expression ends it."""
+    closed: bool = False
 
 
 class _Script:
@@ -248,7 +250,9 @@ class _Run:
 
     def text(self) -> str:
         for step in _all(self.steps):
-            step.ends_at = None
+            from_start = step.first == _Address() and step.until is not None
+            step.ends_at = _BY_TEXT if from_start else None
+            step.closed = False
         for number, line in enumerate(self.lines, 1):
             self.number, self.space, self.after = number, line.removesuffix("\n"), []
             end = line[len(self.space) :]
@@ -312,26 +316,30 @@ class _Run:
             return True
         if step.until is None:
             return self._is(step.first)
-        until = step.until
-        from_start = step.first == _Address(line=0) and self.number == 1
         if step.ends_at is None:
-            if from_start and until.expression is not None:
-                step.ends_at = -1
-            elif self._is(step.first):
-                if until.expression is not None:
-                    step.ends_at = -1
-                elif until.last:
-                    step.ends_at = len(self.lines) if self.number < len(self.lines) else None
-                else:
-                    end = until.line if until.more is None else self.number + until.more
-                    step.ends_at = end if end > self.number else None
-                return True
-            else:
-                return False
-        over = self._is(until) if step.ends_at == -1 else self.number >= step.ends_at
-        if over:
-            step.ends_at = None
-        return True
+            return self._begins(step, step.first, step.until)
+        end = step.ends_at
+        if self._is(step.until) if end == _BY_TEXT else self.number >= end:
+            step.ends_at, step.closed = None, True
+        return end == _BY_TEXT or self.number <= end
+
+    def _begins(self, step: Step, first: _Address, until: _Address) -> bool:
+        """Does a range begin here? One by line number also begins late, but never twice."""
+        by_number = first.expression is None and not first.last and not first.step
+        if by_number and (step.closed or self.number < first.line):
+            return False
+        if not by_number and not self._is(first):
+            return False
+        if until.expression is not None:
+            step.ends_at = _BY_TEXT
+            return True
+        end = len(self.lines) if until.last else until.line
+        end = end if until.more is None else self.number + until.more
+        if self.number < end:
+            step.ends_at = end
+            return True
+        step.closed = True
+        return not by_number or self.number == first.line or self.number <= end
 
     def _substitute(self, step: Step) -> bool:
         assert step.expression is not None

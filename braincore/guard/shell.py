@@ -230,6 +230,8 @@ class _Shell(Session):
         path, value = out
         if path.startswith("/dev/"):
             return outcome if path == "/dev/stdout" else Outcome(outcome.ok, "")
+        if not self.overlay.exists(path):
+            return Outcome(outcome.ok, "")
         if outcome.out is None:
             self.overlay.note(f"{value.text}: what is written to it is not known beforehand")
             if self.overlay.read(path) == "":

@@ -105,7 +105,9 @@ class CodeIndex:
         """
         known = {
             p: (int(m), int(s), str(h))
-            for p, m, s, h in self._db.execute("SELECT path, mtime, size, sha FROM file WHERE NOT gone")
+            for p, m, s, h in self._db.execute(
+                "SELECT path, mtime, size, sha FROM file WHERE NOT gone"
+            )
         }
         seen, changed, skipped = set[str](), [], []
         generation = self.generation + 1
@@ -138,7 +140,9 @@ class CodeIndex:
                     (stat.st_mtime_ns, stat.st_size, path),
                 )
                 continue
-            self._write(extract(path, data, language), stat.st_mtime_ns, stat.st_size, digest, generation)
+            self._write(
+                extract(path, data, language), stat.st_mtime_ns, stat.st_size, digest, generation
+            )
             changed.append(path)
             if len(changed) % 200 == 0:
                 self._db.commit()
@@ -224,9 +228,7 @@ class CodeIndex:
 
     def names_in(self, path: str) -> set[str]:
         """The qualified names defined in a file."""
-        return {
-            r[0] for r in self._db.execute("SELECT name FROM symbol WHERE path = ?", (path,))
-        }
+        return {r[0] for r in self._db.execute("SELECT name FROM symbol WHERE path = ?", (path,))}
 
     def named(self, last: str) -> list[str]:
         """References of the symbols whose last name is this one, in any case."""
@@ -237,7 +239,9 @@ class CodeIndex:
 
     def paths(self) -> Iterator[str]:
         """Every path in the index."""
-        return (r[0] for r in self._db.execute("SELECT path FROM file WHERE NOT gone ORDER BY path"))
+        return (
+            r[0] for r in self._db.execute("SELECT path FROM file WHERE NOT gone ORDER BY path")
+        )
 
     def counts(self) -> tuple[int, int, int]:
         """How many files, symbols, and files with a syntax error."""

@@ -42,8 +42,7 @@ _HEDGES = re.compile(
     re.I,
 )
 _NEGATIONS = frozenset(
-    "not no never don't doesn't didn't isn't aren't wasn't won't can't cannot "
-    "shouldn't mustn't without neither nor".split()
+    ["not", "no", "never", "don't", "doesn't", "didn't", "isn't", "aren't", "wasn't", "won't", "can't", "cannot", "shouldn't", "mustn't", "without", "neither", "nor"]
 )
 
 
@@ -84,7 +83,9 @@ def check_claim(subject: str, predicate: str, obj: str) -> Claim | None:
     if not any(parts):
         return None
     if not all(parts):
-        missing = [n for n, p in zip(("subject", "predicate", "object"), parts, strict=True) if not p]
+        missing = [
+            n for n, p in zip(("subject", "predicate", "object"), parts, strict=True) if not p
+        ]
         raise InvalidInput(
             f"the claim lacks --{missing[0]}", "Give --subject, --predicate and --object together."
         )

@@ -251,5 +251,3 @@ def decode_json(line: bytes, path: str, number: int) -> Record:
         return from_mapping(data, text)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise CodecError(path, number, f"not a record: {error}") from None
-
-

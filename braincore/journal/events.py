@@ -96,9 +96,7 @@ class EventLog:
         if not events:
             return []
         first = events[0]
-        name = (
-            f"events/{first.created_at.strftime('%Y/%m/%d')}/{first.id.partition('-')[2]}.jsonl"
-        )
+        name = f"events/{first.created_at.strftime('%Y/%m/%d')}/{first.id.partition('-')[2]}.jsonl"
         head = self._journal.head
         committed = self._journal.file_at(head, name) if head is not None else None
         if committed is None:

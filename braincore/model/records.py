@@ -174,9 +174,7 @@ class Review:
     closed: bool = False
 
 
-Body = (
-    Note | Event | Decision | Failure | Learning | Summary | Pattern | RuleMirror | Task | Review
-)
+Body = Note | Event | Decision | Failure | Learning | Summary | Pattern | RuleMirror | Task | Review
 
 
 @dataclass(frozen=True, slots=True)

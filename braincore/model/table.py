@@ -111,9 +111,7 @@ class Table:
             if (
                 isinstance(body, Review)
                 and not body.closed
-                and (
-                    body.subject == record_id or any(c.ref == record_id for c in body.candidates)
-                )
+                and (body.subject == record_id or any(c.ref == record_id for c in body.candidates))
             ):
                 out.append((record, body))
         return out

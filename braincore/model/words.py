@@ -47,24 +47,12 @@ _CLAUSE = re.compile(
 )
 
 STOP_WORDS = frozenset(
-    """a an the this that these those and or but nor so yet if then else than as of at by for from
-    in into on onto to with without within over under about between through during per via
-    is are was were be been being am do does did done doing have has had having will would shall
-    should can could may might must it its it's they them their there here he she his her we us our
-    ours you your yours i me my mine who whom whose which what when where why how not no
-    all any both each few more most other some such only own same too very just also
-    s t re ll ve d don doesn didn isn aren wasn weren won't can't don't""".split()
+    ["a", "an", "the", "this", "that", "these", "those", "and", "or", "but", "nor", "so", "yet", "if", "then", "else", "than", "as", "of", "at", "by", "for", "from", "in", "into", "on", "onto", "to", "with", "without", "within", "over", "under", "about", "between", "through", "during", "per", "via", "is", "are", "was", "were", "be", "been", "being", "am", "do", "does", "did", "done", "doing", "have", "has", "had", "having", "will", "would", "shall", "should", "can", "could", "may", "might", "must", "it", "its", "it's", "they", "them", "their", "there", "here", "he", "she", "his", "her", "we", "us", "our", "ours", "you", "your", "yours", "i", "me", "my", "mine", "who", "whom", "whose", "which", "what", "when", "where", "why", "how", "not", "no", "all", "any", "both", "each", "few", "more", "most", "other", "some", "such", "only", "own", "same", "too", "very", "just", "also", "s", "t", "re", "ll", "ve", "d", "don", "doesn", "didn", "isn", "aren", "wasn", "weren", "won't", "can't", "don't"]
 )
 """Words that carry no content of their own. Polarity ("not", "no") is compared apart."""
 
 INTENT_WORDS = frozenset(
-    """please tell explain show list describe give find know remember recall look status reason
-    reasons rationale decision decisions decide decided deciding choose chose chosen choice pick
-    picked select selected settle settled agree agreed policy rule currently current now today
-    latest actually really exactly again still already ever always never anything something
-    everything use uses used using happen happens happened get gets got make makes made take takes
-    go goes going need needs want wants like kind sort way thing things question answer
-    currently supposed team project repo repository codebase code""".split()
+    ["please", "tell", "explain", "show", "list", "describe", "give", "find", "know", "remember", "recall", "look", "status", "reason", "reasons", "rationale", "decision", "decisions", "decide", "decided", "deciding", "choose", "chose", "chosen", "choice", "pick", "picked", "select", "selected", "settle", "settled", "agree", "agreed", "policy", "rule", "currently", "current", "now", "today", "latest", "actually", "really", "exactly", "again", "still", "already", "ever", "always", "never", "anything", "something", "everything", "use", "uses", "used", "using", "happen", "happens", "happened", "get", "gets", "got", "make", "makes", "made", "take", "takes", "go", "goes", "going", "need", "needs", "want", "wants", "like", "kind", "sort", "way", "thing", "things", "question", "answer", "currently", "supposed", "team", "project", "repo", "repository", "codebase", "code"]
 )
 """What a question asks with rather than about; dropped when anything else is left."""
 

@@ -18,7 +18,9 @@ from braincore.model.words import (
 
 __all__ = ["Question", "parse_question"]
 
-_ASKED_NOUN = re.compile(r"\b(?:which|what)\s+(?:kind of\s+|sort of\s+|type of\s+)?([^\W\d_]+)", re.I)
+_ASKED_NOUN = re.compile(
+    r"\b(?:which|what)\s+(?:kind of\s+|sort of\s+|type of\s+)?([^\W\d_]+)", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)

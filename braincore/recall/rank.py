@@ -81,9 +81,7 @@ def retrieval_score(
         - AMBIGUITY * ambiguity
     )
     score = max(0.0, base) * lifecycle**ALPHA
-    return Terms(
-        semantic, memory, graph, temporal, record.trust, ambiguity, lifecycle, rrf, score
-    )
+    return Terms(semantic, memory, graph, temporal, record.trust, ambiguity, lifecycle, rrf, score)
 
 
 def explain(terms: Terms) -> Mapping[str, float]:

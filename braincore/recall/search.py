@@ -1,4 +1,4 @@
-"""One question, start to end, over a table of records: pure but for the candidate lists given in."""
+"""One question, start to end, over a table of records and the candidate lists given in."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,9 @@ class _Scored:
     flags: tuple[str, ...]
 
 
-def graph_candidates(question: Question, table: Table, limit: int) -> tuple[list[str], dict[str, int]]:
+def graph_candidates(
+    question: Question, table: Table, limit: int
+) -> tuple[list[str], dict[str, int]]:
     """Records at the entities and symbols that the question names, nearest first, with hops."""
     said = words(question.text.replace("_", " "))
     keys = {
@@ -120,9 +122,7 @@ def search(
         return Abstain(str(best or Reason.NO_ACCEPTED_FACTS), tuple(rejected), None)
     page = good[query.offset : query.offset + query.limit]
     contested = _contested([s.record for s in good])
-    return Answer(
-        tuple(_found(s, contested) for s in page), tuple(rejected), len(good)
-    )
+    return Answer(tuple(_found(s, contested) for s in page), tuple(rejected), len(good))
 
 
 def _resolve(record: Record, table: Table, query: Query) -> list[Record]:

@@ -158,9 +158,9 @@ def _languages(document: Document, fields: Fields) -> list[str]:
         if name in LANGUAGES:
             known.append(name)
             continue
-        alias = LANGUAGE_ALIASES.get(name.lower())
-        hint = f"Did you mean `{alias}`?" if alias else f"One of {', '.join(LANGUAGES)}."
-        document.report(node, f"unknown language `{name}`", nearest(name, LANGUAGES, hint))
+        alias = LANGUAGE_ALIASES.get(name.lower(), name)
+        hint = nearest(alias, LANGUAGES, f"One of {', '.join(LANGUAGES)}.")
+        document.report(node, f"unknown language `{name}`", hint)
     return known
 
 
@@ -196,7 +196,8 @@ def _matcher(
             return check_structure(
                 document, fields["rule"][1], constraints, utils, tuple(languages)
             )
-        if "languages" not in fields or not _list(document, fields, "languages"):
+        named = fields.get("languages")
+        if named is None or named[1].value == []:
             hint = "Add `languages: [python]`, or whatever it is written for."
             document.report(fields["rule"][0], "a structural `rule` needs `languages`", hint)
     elif "layers" not in fields:

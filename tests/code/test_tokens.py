@@ -121,6 +121,7 @@ def test_bytes_are_decoded() -> None:
         ("    def second(self):\n        y = 1\n", [14]),
         ("return y\n\n    def second", [12]),
         ("y = 1\n    return y", [11, 15]),
+        ("            )\n        y = 1", [10]),
         ("if x:\n    y = 1", []),
         ("return\ny", []),
         ("os.path.join(y", []),

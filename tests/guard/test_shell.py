@@ -89,6 +89,7 @@ PLAIN = [
     "f() { rm a.py; }; echo f",
     'echo $PWD/x | grep -q / && echo "$(pwd)" > /dev/null; echo y > $PWD/n.txt',
     "{ echo a; cat b.txt; echo; } > n.txt",
+    "{ echo a; rm n.txt; } > n.txt",
     "{ cat; echo end; } < b.txt > n.txt",
     "(echo a; echo b) | sed 's/a/x/' >> b.txt",
     "true && echo a > n.txt || echo b > n.txt",
@@ -118,6 +119,7 @@ PLAIN = [
     "rm a.py b.txt",
     "rm -f nothing.py; rm -- a.py",
     "touch n.py a.py",
+    "cp a.py keep; sed -i s/x/z/ keep; mv keep a.py; cp a.py keep; cat keep > n.txt; rm keep",
     "head -n 2 a.py > n.txt; tail -n 1 a.py >> n.txt; tail -n +2 a.py >> n.txt",
     "head -n -1 a.py > n && mv n a.py; head -1 b.txt > o.txt; tail -2 b.txt >> o.txt",
     "cat \"odd name.py\" > 'n m.py'",
@@ -203,6 +205,8 @@ SED = [
     "sed -i '/x = 1/i\\\nfirst\\\nsecond' a.py",
     "sed -i -e '1a\\' -e '  two' a.py",
     "sed -i '/x/,/z/c y' a.py; sed -i '2,$c y' b.txt",
+    "sed -i '1~2d;2,3d' a.py; sed -i '0,/o/d;0,/o/p' b.txt",
+    "sed -i '2c y\n2,+1a q' a.py; sed -i '3,1c y\n2,3s/t/T/' b.txt",
     "sed -i '2,3c\\gone' a.py; sed -i '1c new' b.txt",
     "sed -i '/x/{s/x/q/;s/1/5/}' a.py",
     "sed -i '/x/ { s/x/q/\n n\n }' empty",
@@ -452,8 +456,8 @@ def test_no_command_holds_the_hook_up(command: str) -> None:
 
 
 TOKENS = r"""cat echo sed\t-i s/a/b/ a.py > >> <<EOF EOF ; && || | ( ) { } $( ` ' " \ $X if then
-fi for in do done case esac ;; [[ ]] (( )) perl\t-pi\t-e git\tapply rm mv printf %d bash\t-c cd tee < <(
-& ! = # * apply_patch xargs ~ ${ $'"""
+fi for in do done case esac ;; [[ ]] (( )) perl\t-pi\t-e git\tapply rm mv printf %d bash\t-c
+cd tee < <( & ! = # * apply_patch xargs ~ ${ $'"""
 WORDS = st.sampled_from(
     [*(word.replace("\\t", " ") for word in TOKENS.split()), "\n", "\x00", "\ud800", "\r\n"]
 )

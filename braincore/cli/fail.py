@@ -1,0 +1,56 @@
+"""`braincore fail`: store a failure, so that it can't come back unseen."""
+
+import argparse
+import os
+
+from braincore.cli.output import request, stored_line
+
+__all__ = ["EXAMPLE", "arguments", "run"]
+
+EXAMPLE = "braincore fail --title 'Naive times' --broke 'offsets were lost' --why 'naive datetime' --fix 'aware UTC' --evidence commit:HEAD --fragment clock.py:10-12"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `fail`."""
+    parser.add_argument("--title", required=True)
+    parser.add_argument("--broke", required=True, help="what broke")
+    parser.add_argument("--why", required=True, help="why it broke")
+    parser.add_argument("--fix", required=True, help="how it was fixed")
+    parser.add_argument(
+        "--evidence", required=True, metavar="commit:SHA|test:ID", help="must exist"
+    )
+    parser.add_argument(
+        "--fragment", default="", metavar="FILE[:L1-L2]", help="the code that broke"
+    )
+    parser.add_argument("--target", default="", help="what it is about")
+    parser.add_argument("--source", default="")
+    parser.add_argument("--scope", default="local", help="local, system or infra")
+    parser.add_argument("--namespace", default="main")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run `fail`; the exit code."""
+    body = {
+        "title": given.title,
+        "broke": given.broke,
+        "why": given.why,
+        "fix": given.fix,
+        "evidence": given.evidence,
+        "fragment": _absolute(given.fragment, given.path),
+        "target": given.target,
+        "source": given.source,
+        "scope": given.scope,
+        "namespace": given.namespace,
+    }
+    return request(given, "fail", body, stored_line)
+
+
+def _absolute(fragment: str, start: str) -> str:
+    """A file named from the working directory means that file, wherever the owner runs."""
+    if not fragment or os.path.isabs(fragment):
+        return fragment
+    for folder in (os.getcwd(), start):
+        path = os.path.join(folder, fragment)
+        if os.path.exists(path.partition(":")[0]):
+            return os.path.abspath(path)
+    return fragment

@@ -1,0 +1,130 @@
+"""`braincore VERB …`: parse, ask the owner, print. One file a command beside this one."""
+
+import argparse
+import importlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from braincore import __version__
+from braincore.errors import BraincoreError
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS: dict[str, str] = {
+    "init": "set a repository up: brain, code index, hooks",
+    "remember": "store a fact with its source",
+    "recall": "answer from what is verified, or abstain and say why",
+    "decide": "store a decision with its alternatives and reasons",
+    "outcome": "add what became of a decision",
+    "fail": "store a failure, so that it can't come back unseen",
+    "why": "the chain of decisions behind a target or symbol",
+    "check": "judge an edit before it is written",
+    "related": "what is known about a symbol or path",
+    "context": "what a prompt should bring along",
+    "tasks": "what the brain needs to know",
+    "review": "what waits for a person",
+    "log": "the journal: who changed which belief, when, why",
+    "index": "bring the code index to the working tree",
+    "status": "the brain in numbers",
+    "doctor": "run the whole loop and say what is wrong",
+    "rebuild": "fill graph and indexes anew from the journal",
+    "serve": "run the owner process in the foreground",
+    "stop": "stop the owner process",
+    "hook": "what a client's hook runs: event on stdin, answer on stdout",
+    "uninstall": "take hooks, journal and indexes away again",
+}
+
+
+def _usage() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {text}" for name, text in COMMANDS.items()]
+    return (
+        "usage: braincore [-C PATH] VERB [ARGUMENTS] [--json]\n\n"
+        "The memory of a code repository for the coding agents that work in it.\n\nverbs:\n"
+        + "\n".join(lines)
+        + '\n\nexample:\n  braincore init && braincore recall "why do we use kuzu?"\n\n'
+        "`braincore VERB --help` shows the arguments of a verb with an example."
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code. 0 done, 1 error, 2 conflict, deny or abstain of a check."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in given
+    try:
+        return _run(given)
+    except BraincoreError as error:
+        if as_json:
+            sys.stdout.write(json.dumps({"outcome": "error", "error": str(error)}) + "\n")
+        sys.stderr.write(f"braincore: {error}\n")
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader left; nothing is wrong
+        return 0
+    except KeyboardInterrupt:
+        sys.stderr.write("braincore: interrupted\n")
+        return 130
+
+
+def _run(given: list[str]) -> int:
+    path = None
+    while (given and given[0] in ("-C", "--json")) or (given and given[0].startswith("-C")):
+        if given[0] == "--json":
+            given = [*given[1:], "--json"]
+            if len(set(given)) == 1:
+                break
+        elif given[0] == "-C":
+            if len(given) < 2:
+                raise _Usage("-C needs a path")
+            path, given = given[1], given[2:]
+        else:
+            path, given = given[0][2:], given[1:]
+    if not given or given[0] in ("-h", "--help", "help"):
+        print(_usage())
+        return 0
+    if given[0] in ("-V", "--version", "version"):
+        print(f"braincore {__version__}")
+        return 0
+    name, rest = given[0], given[1:]
+    if name not in COMMANDS:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, COMMANDS, 1)
+        hint = f"Did you mean `{near[0]}`?" if near else "See `braincore --help`."
+        raise _Usage(f"there is no verb {name!r}. {hint}")
+    module = importlib.import_module(f"braincore.cli.{name}")
+    parser = argparse.ArgumentParser(
+        prog=f"braincore {name}",
+        description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
+        epilog=f"example:\n  {module.EXAMPLE}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.add_argument("-C", dest="path", default=None, metavar="PATH", help="the repository")
+    parser.exit_on_error = False
+    parsed: Any = parser.parse_args(rest)
+    parsed.path = parsed.path or path or _here()
+    code: int = module.run(parsed)
+    return code
+
+
+class _Usage(BraincoreError):
+    """The words of the command line are off."""
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise _Usage(
+            "the working directory was deleted. Change to an existing one, or use -C PATH"
+        ) from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

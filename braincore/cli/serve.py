@@ -1,0 +1,24 @@
+"""`braincore serve`: run the owner process in the foreground."""
+
+import argparse
+import os
+import sys
+
+from braincore.locate import find_initialised
+
+__all__ = ["EXAMPLE", "arguments", "run"]
+
+EXAMPLE = "braincore serve"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `serve`."""
+    del parser
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run `serve`; the exit code."""
+    place = find_initialised(given.path)
+    command = [sys.executable, "-I", "-m", "braincore.serve.owner", "--foreground"]
+    command += ["--store", str(place.store), "--root", str(place.root)]
+    os.execv(sys.executable, command)

@@ -1,0 +1,1 @@
+"""The owner process and what speaks through it: REST, hooks, the client settings they need."""

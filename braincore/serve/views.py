@@ -1,0 +1,239 @@
+"""Records and outcomes as JSON: the shapes of the command line's contract."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from braincore.journal.codec import to_mapping
+from braincore.journal.store import Entry
+from braincore.model.edits import CheckResult
+from braincore.model.outcomes import Abstain, Answer, Conflict, Found, Stored
+from braincore.model.records import Decision, Failure, Record, Review, Task
+from braincore.model.times import iso
+from braincore.recall.about import Fit
+from braincore.recall.rank import Terms, explain
+
+__all__ = ["answer", "checked", "decided", "entry", "record", "short", "stored", "task"]
+
+
+def record(row: Record) -> dict[str, Any]:
+    """A whole record."""
+    return {**to_mapping(row), "text": row.text, "lifecycle": str(row.lifecycle)}
+
+
+def short(row: Record) -> dict[str, Any]:
+    """What a list shows of a record."""
+    out = {
+        "id": row.id,
+        "kind": str(row.kind),
+        "text": row.text,
+        "source_ref": row.source_ref,
+        "truth_status": str(row.truth_status),
+        "created_at": iso(row.created_at),
+    }
+    if row.target:
+        out["target"] = row.target
+    if row.title:
+        out["title"] = row.title
+    return out
+
+
+def answer(found: Answer | Abstain, *, explained: bool) -> dict[str, Any]:
+    """The outcome of `recall`."""
+    rejected = [{"id": r.id, "reason": r.reason} for r in found.rejected]
+    match found:
+        case Answer():
+            return {
+                "outcome": "answer",
+                "facts": [_fact(f, explained) for f in found.facts],
+                "rejected": rejected,
+                "reason": None,
+                "task": None,
+                "total": found.total,
+            }
+        case Abstain():
+            return {
+                "outcome": "abstain",
+                "facts": [],
+                "rejected": rejected,
+                "reason": found.reason,
+                "task": found.task,
+                "total": 0,
+            }
+
+
+def _fact(found: Found, explained: bool) -> dict[str, Any]:
+    row = found.record
+    out: dict[str, Any] = {
+        "id": row.id,
+        "kind": str(row.kind),
+        "text": row.text,
+        "score": round(found.score, 6),
+        "source_ref": row.source_ref,
+        "flags": list(found.flags),
+        "truth_status": str(row.truth_status),
+        "lifecycle": str(row.lifecycle),
+        "trust": row.trust,
+        "confidence": row.confidence,
+        "target": row.target,
+        "valid_from": iso(row.valid_from),
+        "valid_until": iso(row.valid_until) if row.valid_until else None,
+        "created_at": iso(row.created_at),
+    }
+    match row.body:
+        case Decision() as d:
+            out |= {"title": d.title, "problem": d.problem, "reasoning": d.reasoning}
+            out["alternatives"] = [
+                {"option": a.option, "rejected_because": a.rejected_because} for a in d.alternatives
+            ]
+        case Failure() as f:
+            out |= {"title": f.title, "why": f.why, "fix": f.fix, "evidence": f.evidence}
+        case _:
+            pass
+    if row.claim is not None:
+        claim = row.claim
+        out["claim"] = {
+            "subject": claim.subject,
+            "predicate": claim.predicate,
+            "object": claim.object,
+        }
+    if explained and isinstance(found.terms, Terms) and isinstance(found.fit, Fit):
+        out["explain"] = {
+            **explain(found.terms),
+            "question_coverage": round(found.fit.question_coverage, 4),
+            "name_coverage": round(found.fit.name_coverage, 4),
+            "linked": found.fit.linked,
+            "probable": found.fit.probable,
+        }
+    return out
+
+
+def stored(done: Stored) -> dict[str, Any]:
+    """The outcome of `remember`, `fail` and `outcome`."""
+    return {
+        "outcome": "stored",
+        "id": done.record.id,
+        "duplicate": done.duplicate,
+        "kind": str(done.record.kind),
+        "channel": str(done.record.channel),
+        "trust": done.record.trust,
+        "truth_status": str(done.record.truth_status),
+        "lifecycle": str(done.record.lifecycle),
+        "source_ref": done.record.source_ref,
+        "notes": list(done.notes),
+    }
+
+
+def decided(done: Stored | Conflict) -> dict[str, Any]:
+    """The outcome of `decide`."""
+    match done:
+        case Stored():
+            return {**stored(done), "conflicts": []}
+        case Conflict():
+            return {
+                "outcome": "conflict",
+                "id": None,
+                "conflicts": [short(r) for r in done.conflicts],
+            }
+
+
+def chain(rows: Sequence[Record], stale: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """One decision chain, oldest first."""
+    out = []
+    for row, gone in zip(rows, stale, strict=True):
+        body = row.body
+        assert isinstance(body, Decision)
+        out.append(
+            {
+                "id": row.id,
+                "title": body.title,
+                "problem": body.problem,
+                "alternatives": [
+                    {"option": a.option, "rejected_because": a.rejected_because}
+                    for a in body.alternatives
+                ],
+                "decision": body.decision,
+                "reasoning": body.reasoning,
+                "outcome": body.outcome or None,
+                "superseded_by": list(row.superseded_by),
+                "in_force": not row.superseded_by,
+                "source_ref": row.source_ref,
+                "truth_status": str(row.truth_status),
+                "created_at": iso(row.created_at),
+                "target": row.target,
+                "edges": [{"type": str(e.type), "to": e.to} for e in row.edges],
+                "stale": list(gone),
+            }
+        )
+    return out
+
+
+def checked(result: CheckResult) -> dict[str, Any]:
+    """The outcome of `check`."""
+    return {
+        "verdict": str(result.verdict),
+        "findings": [
+            {
+                ("record" if "-" in f.source and f.source[-26:].isupper() else "rule"): f.source,
+                "severity": str(f.severity),
+                "message": f.message,
+                "path": f.path,
+                "line": f.line,
+                "why": f.why,
+                "snippet": f.snippet,
+            }
+            for f in result.findings
+        ],
+        "repair_plan": [
+            {
+                "path": s.path,
+                "line": s.line,
+                "change": s.change,
+                "why": s.why,
+                "evidence": s.evidence,
+            }
+            for s in result.repair_plan
+        ],
+        "notes": list(result.notes),
+    }
+
+
+def task(row: Record) -> dict[str, Any]:
+    """One brain task."""
+    body = row.body
+    assert isinstance(body, Task)
+    return {
+        "id": row.id,
+        "query": body.query,
+        "why": body.why,
+        "needs": body.needs,
+        "asked": body.bumps,
+        "target": row.target or None,
+        "created_at": iso(row.created_at),
+    }
+
+
+def review(row: Record) -> dict[str, Any]:
+    """One review."""
+    body = row.body
+    assert isinstance(body, Review)
+    return {
+        "id": row.id,
+        "subject": body.subject,
+        "reason": body.reason,
+        "closed": body.closed,
+        "candidates": [{"ref": c.ref, "score": c.score} for c in body.candidates],
+    }
+
+
+def entry(line: Entry) -> dict[str, Any]:
+    """One line of the log."""
+    return {
+        "commit": line.commit,
+        "at": iso(line.at),
+        "verb": line.verb,
+        "who": line.who,
+        "channel": line.channel,
+        "why": line.why,
+        "subject": line.subject,
+        "records": list(line.records),
+    }

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from braincore.cli.output import fold, request
@@ -37,7 +38,7 @@ def run(given: argparse.Namespace) -> int:
 
 def _read(name: str) -> str:
     try:
-        data = sys.stdin.buffer.read() if name == "-" else open(name, "rb").read()
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
         raise InvalidInput(f"{name}: {error.strerror}", "Name a readable file, or -.") from None
     return data.decode("utf-8", "replace")

@@ -7,7 +7,11 @@ from braincore.cli.output import request, stored_line
 
 __all__ = ["EXAMPLE", "arguments", "run"]
 
-EXAMPLE = "braincore decide --title 'Kùzu as graph' --problem 'Which graph database?' --alternative 'Neo4j: needs a server' --decision 'Use Kùzu' --reasoning 'embedded' --target graph_db"
+EXAMPLE = (
+    "braincore decide --title 'Kùzu as graph' --problem 'Which graph database?' "
+    "--alternative 'Neo4j: needs a server' --decision 'Use Kùzu' --reasoning 'embedded' "
+    "--target graph_db"
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,10 @@ from braincore.cli.output import request, stored_line
 
 __all__ = ["EXAMPLE", "arguments", "run"]
 
-EXAMPLE = "braincore fail --title 'Naive times' --broke 'offsets were lost' --why 'naive datetime' --fix 'aware UTC' --evidence commit:HEAD --fragment clock.py:10-12"
+EXAMPLE = (
+    "braincore fail --title 'Naive times' --broke 'offsets were lost' --why 'naive datetime' "
+    "--fix 'aware UTC' --evidence commit:HEAD --fragment clock.py:10-12"
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from braincore import __version__
 from braincore.errors import BraincoreError
@@ -96,7 +96,7 @@ def _run(given: list[str]) -> int:
         hint = f"Did you mean `{near[0]}`?" if near else "See `braincore --help`."
         raise _Usage(f"there is no verb {name!r}. {hint}")
     module = importlib.import_module(f"braincore.cli.{name}")
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"braincore {name}",
         description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
         epilog=f"example:\n  {module.EXAMPLE}",
@@ -106,7 +106,6 @@ def _run(given: list[str]) -> int:
     module.arguments(parser)
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.add_argument("-C", dest="path", default=None, metavar="PATH", help="the repository")
-    parser.exit_on_error = False
     parsed: Any = parser.parse_args(rest)
     parsed.path = parsed.path or path or _here()
     code: int = module.run(parsed)
@@ -115,6 +114,13 @@ def _run(given: list[str]) -> int:
 
 class _Usage(BraincoreError):
     """The words of the command line are off."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong as every other error: exit 1, since 2 means conflict, deny or abstain."""
+
+    def error(self, message: str) -> NoReturn:
+        raise _Usage(f"{message}. See `{self.prog} --help`")
 
 
 def _here() -> str:

@@ -51,7 +51,8 @@ def fold(text: str, indent: str = "    ") -> str:
 def stored_line(body: dict[str, Any]) -> str:
     """What was stored, in a line or two."""
     again = "known already, strengthened" if body["duplicate"] else "stored"
-    line = f"{again}: {body['id']} ({body['truth_status']}, trust {body['trust']:.2f}, {body['source_ref']})"
+    known = f"{body['truth_status']}, trust {body['trust']:.2f}, {body['source_ref']}"
+    line = f"{again}: {body['id']} ({known})"
     return "\n".join([line, *(f"    {note}" for note in body["notes"])])
 
 

@@ -7,11 +7,11 @@ from braincore.locate import Place
 
 __all__ = ["prepare"]
 
-_GITIGNORE = """# braincore: config.toml and rules/ are the team's; the rest is made anew from the journal
+_GITIGNORE = """# config.toml and rules/ are the team's; the rest is made anew from the journal
 /.internal-git
 /memory/
 """
-_CONFIG = """# Settings of this repository's brain; every key and its default is in docs/operations.md.
+_CONFIG = """# Settings of this repository's brain; docs/operations.md lists every key.
 """
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from braincore.graph.projection import (
     COMMIT,
     FAMILIES,
-    PROJECTED,
     apply_events,
     edges_of,
     end_of,
@@ -33,8 +32,6 @@ def load_everything(
         table = FAMILIES[record.kind]
         nodes[table].append(list(row_of(record, body_of.get(record.id, "{}")).values()))
         for edge in edges_of(record):
-            if edge.type not in PROJECTED:
-                continue
             end, _, value = end_of(edge)
             if end in ends:
                 ends[end][value] = None

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from braincore.graph.store import GraphStore
+from braincore.graph.store import GraphStore, pairs
 from braincore.model.axes import EdgeType, Kind
 from braincore.model.records import Edge, Event, Record, kind_of_id
 from braincore.model.refs import RefType, path_of_ref, ref_type
@@ -30,8 +30,8 @@ FAMILIES: Mapping[Kind, str] = {
 }
 
 _KEYS = {"Entity": "name", "File": "path", "Symbol": "ref"}
-_OUT = "ABOUT|GOVERNS|EVIDENCE|CAUSED|FIXED_BY|SUPERSEDED_BY|CONTRADICTS|DERIVED_FROM|DEPENDS_ON|SAME_AS"
-PROJECTED = frozenset(_OUT.split("|"))
+_OUT = "ABOUT|GOVERNS|EVIDENCE|SUPERSEDED_BY|CONTRADICTS|DERIVED_FROM"
+_PAIRS = pairs()
 
 
 def family(record_id: str) -> str:
@@ -100,16 +100,21 @@ def _text(value: str) -> str:
 
 
 def edges_of(record: Record) -> list[Edge]:
-    """The edges a record stands for: its own, and its supersession chain."""
+    """The edges a record stands for: its own, and its supersession chain.
+
+    What the schema has no table for stays in the journal only.
+    """
     chain = [Edge(EdgeType.SUPERSEDED_BY, i, 1.0) for i in record.superseded_by]
-    return [*record.edges, *chain]
+    table = FAMILIES[record.kind]
+    return [e for e in (*record.edges, *chain) if (str(e.type), table, end_of(e)[0]) in _PAIRS]
 
 
 def end_of(edge: Edge) -> tuple[str, str, str]:
     """Node table, key column and key value of an edge's end."""
     match ref_type(edge.to):
         case RefType.RECORD:
-            return family(edge.to), "id", edge.to
+            kind = kind_of_id(edge.to)
+            return FAMILIES.get(kind, "Event"), "id", edge.to
         case RefType.SYMBOL:
             return "Symbol", "ref", edge.to
         case RefType.FILE:
@@ -124,8 +129,6 @@ def _link(graph: GraphStore, record: Record) -> None:
     if before:
         graph.run(f"MATCH (n:{table} {{id: $id}})-[e:{_OUT}]->() DELETE e", {"id": record.id})
     for edge in edges_of(record):
-        if edge.type not in PROJECTED:
-            continue
         end, key, value = end_of(edge)
         if end == "Symbol":
             _stub_symbol(graph, value)
@@ -167,7 +170,7 @@ def _targets(graph: GraphStore, table: str, record_id: str) -> set[tuple[str, st
 
 
 def collect(graph: GraphStore, ends: Iterable[tuple[str, str]]) -> None:
-    """Remove ends that nothing refers to any more: no code behind them, no record pointing there."""
+    """Remove ends with no code behind them and no record pointing there."""
     for end, value in ends:
         key = _KEYS[end]
         alive = "false" if end == "Entity" else "m.indexed"

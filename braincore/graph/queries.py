@@ -22,7 +22,22 @@ _NODE_KEYS = {
     "Symbol": "ref",
     "Meta": "key",
 }
-_RELATIONS = ["ABOUT", "GOVERNS", "EVIDENCE", "CAUSED", "FIXED_BY", "SUPERSEDED_BY", "CONTRADICTS", "DERIVED_FROM", "DEPENDS_ON", "SAME_AS", "DEFINES", "CALLS", "IMPORTS", "INHERITS"]
+_RELATIONS = [
+    "ABOUT",
+    "GOVERNS",
+    "EVIDENCE",
+    "CAUSED",
+    "FIXED_BY",
+    "SUPERSEDED_BY",
+    "CONTRADICTS",
+    "DERIVED_FROM",
+    "DEPENDS_ON",
+    "SAME_AS",
+    "DEFINES",
+    "CALLS",
+    "IMPORTS",
+    "INHERITS",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +144,10 @@ def community(graph: GraphStore, ref: str, limit: int = 10) -> list[str]:
     """The symbols that matter most around one: PageRank over its calls within two hops."""
     net = networkx.DiGraph()
     net.add_node(ref)
-    for pattern in ("(n)-[:CALLS*1..2]->(m:Symbol)", "(n)<-[:CALLS*1..2]-(m:Symbol)"):
+    start = "(n:Symbol {ref: $ref})"
+    for pattern in (f"{start}-[:CALLS*1..2]->(m:Symbol)", f"{start}<-[:CALLS*1..2]-(m:Symbol)"):
         rows = graph.run(
-            f"MATCH {pattern.replace('(n)', '(n:Symbol {ref: $ref})')} RETURN DISTINCT m.ref LIMIT 200",
+            f"MATCH {pattern} RETURN DISTINCT m.ref LIMIT 200",
             {"ref": ref},
         )
         net.add_nodes_from(str(r[0]) for r in rows)

@@ -6,6 +6,8 @@ Database, log and shadow are one unit: what can't be opened is set aside togethe
 import atexit
 import contextlib
 import csv
+import hashlib
+import re
 import tempfile
 import threading
 import warnings
@@ -19,7 +21,7 @@ from braincore.errors import StoreError
 
 __all__ = ["GraphStore"]
 
-BUFFER_POOL = 128 << 20
+BUFFER_POOL = 64 << 20
 MAX_DB = 8 << 30
 QUERY_SECONDS = 10
 
@@ -62,17 +64,27 @@ class GraphStore:
         db = kuzu.Database(str(self.path), buffer_pool_size=BUFFER_POOL, max_db_size=MAX_DB)
         connection = kuzu.Connection(db, num_threads=1)
         connection.set_query_timeout(QUERY_SECONDS * 1000)
-        if fresh or not self._has_schema(connection):
-            for statement in schema():
-                connection.execute(statement).close()
+        try:
+            if fresh:
+                for statement in schema():
+                    _done(connection.execute(statement))
+                _done(
+                    connection.execute(f"CREATE (:Meta {{key: 'schema', value: '{schema_id()}'}})")
+                )
+            elif self._schema_of(connection) != schema_id():
+                raise RuntimeError("made with another schema")
+        except RuntimeError:
+            connection.close()
+            db.close()
+            raise
         return db, connection
 
     @staticmethod
-    def _has_schema(connection: Any) -> bool:
-        result = connection.execute("CALL show_tables() RETURN name")
-        names = {row[0] for row in result.get_all()}
+    def _schema_of(connection: Any) -> str:
+        result = connection.execute("MATCH (m:Meta {key: 'schema'}) RETURN m.value")
+        rows = result.get_all()
         result.close()
-        return {"Meta", "INHERITS"} <= names
+        return str(rows[0][0]) if rows else ""
 
     def set_aside(self) -> None:
         """Move database, log and shadow away as one unit; the newest wreck is kept for a look."""
@@ -158,6 +170,26 @@ class GraphStore:
             self._connection.close()
             self._db.close()
         atexit.unregister(self.close)
+
+
+def _done(result: Any) -> None:
+    """A result that is not closed crashes the process when it ends."""
+    for one in result if isinstance(result, list) else [result]:
+        one.close()
+
+
+def schema_id() -> str:
+    """Names the schema: a graph made with another one is set aside and built anew."""
+    return hashlib.sha256("".join(schema()).encode()).hexdigest()[:16]
+
+
+def pairs() -> frozenset[tuple[str, str, str]]:
+    """Relation, from and to of every edge the schema can hold."""
+    out = set()
+    for statement in schema():
+        if (m := re.match(r"CREATE REL TABLE (\w+)\((.*)\)$", statement)) is not None:
+            out |= {(m[1], a, b) for a, b in re.findall(r"FROM (\w+) TO (\w+)", m[2])}
+    return frozenset(out)
 
 
 def schema() -> Sequence[str]:

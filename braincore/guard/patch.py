@@ -12,6 +12,7 @@ Chunks carry no line numbers: they are found by their text, exactly, then forgiv
 then forgiving typographic dashes, quotes and spaces, as Codex does. Unified diffs are in `diff`.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -182,11 +183,12 @@ def _updated(before: str, chunks: Sequence[_Chunk]) -> str | None:
     lines = before.split("\n")
     if lines[-1] == "":
         lines.pop()
+    index = _Index(lines)
     replacements: list[tuple[int, int, list[str]]] = []
     cursor = 0
     for chunk in chunks:
         if chunk.context is not None:
-            found = _seek(lines, [chunk.context], cursor, False)
+            found = index.seek([chunk.context], cursor, False)
             if found is None:
                 return None
             cursor = found + 1
@@ -196,11 +198,11 @@ def _updated(before: str, chunks: Sequence[_Chunk]) -> str | None:
         if not old:
             replacements.append((len(lines), 0, new))
             continue
-        found = _seek(lines, old, cursor, chunk.at_end)
+        found = index.seek(old, cursor, chunk.at_end)
         if found is None and old[-1] == "":
             old = old[:-1]
             new = new[:-1] if new and new[-1] == "" else new
-            found = _seek(lines, old, cursor, chunk.at_end)
+            found = index.seek(old, cursor, chunk.at_end)
         if found is None:
             return None
         replacements.append((found, len(old), new))
@@ -212,19 +214,34 @@ def _updated(before: str, chunks: Sequence[_Chunk]) -> str | None:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _seek(lines: Sequence[str], wanted: Sequence[str], start: int, at_end: bool) -> int | None:
-    """Where the wanted lines begin, from `start` on, by the strictest likeness that finds them."""
-    last = len(lines) - len(wanted)
-    if at_end:
-        start = max(last, 0)
-    if not wanted:
-        return start
-    for like in _LIKENESS:
-        heads = [like(line) for line in wanted]
-        for at in range(start, last + 1):
-            if like(lines[at]) == heads[0] and all(
-                like(line) == head
-                for line, head in zip(lines[at + 1 : at + len(heads)], heads[1:], strict=True)
-            ):
-                return at
-    return None
+class _Index:
+    """A file's lines, to be searched many times."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._alike: list[tuple[list[str], dict[str, list[int]]]] = []
+
+    def seek(self, wanted: Sequence[str], start: int, at_end: bool) -> int | None:
+        """Where the wanted lines begin, from `start` on, by the strictest likeness there is."""
+        last = len(self._lines) - len(wanted)
+        if at_end:
+            start = max(last, 0)
+        if not wanted:
+            return start
+        for level, like in enumerate(_LIKENESS):
+            lines, places = self._level(level)
+            heads = [like(line) for line in wanted]
+            found = places.get(heads[0], [])
+            for at in found[bisect_left(found, start) :]:
+                if at <= last and lines[at : at + len(heads)] == heads:
+                    return at
+        return None
+
+    def _level(self, level: int) -> tuple[list[str], dict[str, list[int]]]:
+        while len(self._alike) <= level:
+            lines = [_LIKENESS[len(self._alike)](line) for line in self._lines]
+            places: dict[str, list[int]] = {}
+            for at, line in enumerate(lines):
+                places.setdefault(line, []).append(at)
+            self._alike.append((lines, places))
+        return self._alike[level]

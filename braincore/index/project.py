@@ -3,13 +3,14 @@
 import difflib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
 from pygit2.enums import ObjectType
 
-__all__ = ["ProjectFiles", "SeenCommit"]
+from braincore.model.commits import CommitFacts
+
+__all__ = ["ProjectFiles"]
 
 MAX_FILE = 1 << 20
 """Bytes of a file that is read as text or indexed; minified bundles and data are larger."""
@@ -17,15 +18,6 @@ MAX_FILE = 1 << 20
 PASSED_OVER = frozenset(
     {".git", ".braincore", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox"}
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SeenCommit:
-    """A commit of the project: full id, message, paths it changed against its first parent."""
-
-    sha: str
-    message: str
-    paths: tuple[str, ...]
 
 
 class ProjectFiles:
@@ -58,7 +50,7 @@ class ProjectFiles:
             return "(unborn)"
         return "(detached)" if repo.head_is_detached else str(repo.head.shorthand)
 
-    def commit(self, sha: str) -> SeenCommit | None:
+    def commit(self, sha: str) -> CommitFacts | None:
         """The commit of a full or short id or a ref name, or None when there is none.
 
         In a shallow clone a commit whose parent is missing shows no changed paths.
@@ -68,7 +60,7 @@ class ProjectFiles:
             found = repo.revparse_single(sha).peel(pygit2.Commit)
         except (KeyError, ValueError, pygit2.GitError, pygit2.InvalidSpecError):
             return None
-        return SeenCommit(str(found.id), str(found.message), _changed(repo, found))
+        return CommitFacts(str(found.id), str(found.message), _changed(repo, found))
 
     def path(self, path: str) -> Path | None:
         """The file on disk, or None when it leads out of the worktree or is no regular file."""

@@ -78,7 +78,7 @@ class RuleFiles:
 
     def restore(self) -> list[str]:
         """Bring back what is in the mirror and missing in the worktree; returns the paths."""
-        back = []
+        back: list[str] = []
         if not self._mirror.is_dir():
             return back
         for folder, _, names in os.walk(self._mirror):

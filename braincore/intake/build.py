@@ -25,6 +25,7 @@ from braincore.model.records import (
     Record,
     new_id,
 )
+from braincore.model.refs import file_ref
 from braincore.model.table import Table
 
 __all__ = ["build_decision", "build_failure", "build_statement", "strengthened"]
@@ -168,7 +169,7 @@ def build_failure(
         *link.about(record.target, None),
         *symbols,
         *link.evidence(evidence.source_ref, ()),
-        *(Edge(EdgeType.ABOUT, place, link.STATED) for place in places[:10]),
+        *(Edge(EdgeType.ABOUT, file_ref(place), link.STATED) for place in places[:10]),
         *link.mentions(title, table),
     )
     return _settled(record.linked(*edges))

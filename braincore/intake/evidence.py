@@ -8,18 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from braincore.errors import InvalidInput, UnknownReference
+from braincore.model.commits import CommitFacts
 from braincore.model.words import content_words, name_key, quoted, stem, words
 
-__all__ = ["CommitFacts", "Project", "Verified", "parse_range", "verify"]
-
-
-@dataclass(frozen=True, slots=True)
-class CommitFacts:
-    """What a commit of the project says: full id, message, paths it changed."""
-
-    sha: str
-    message: str
-    paths: tuple[str, ...]
+__all__ = ["Project", "Verified", "parse_range", "verify"]
 
 
 class Project(Protocol):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from braincore.model.axes import EdgeType
 from braincore.model.records import Claim, Edge
+from braincore.model.refs import file_ref
 from braincore.model.said import STATED
 from braincore.model.table import Table
 from braincore.model.words import (
@@ -34,7 +35,9 @@ def evidence(source_ref: str, places: Sequence[str]) -> list[Edge]:
     """An edge to the evidence itself, and to the files it points at (ten at most)."""
     if source_ref.partition(":")[0] not in ("commit", "test", "file", "url"):
         return []
-    return _unique(Edge(EdgeType.EVIDENCE, ref, STATED) for ref in (source_ref, *places[:10]))
+    return _unique(
+        Edge(EdgeType.EVIDENCE, ref, STATED) for ref in (source_ref, *map(file_ref, places[:10]))
+    )
 
 
 def mentions(text: str, table: Table) -> list[Edge]:
@@ -52,7 +55,7 @@ def mentions(text: str, table: Table) -> list[Edge]:
     ]
     names = [*found, *known]
     if not names:
-        opening = []
+        opening: list[str] = []
         for word in words((clauses(text) or [text])[0]):
             if word in STOP_WORDS:
                 if opening:

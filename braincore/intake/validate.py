@@ -42,12 +42,30 @@ _HEDGES = re.compile(
     re.I,
 )
 _NEGATIONS = frozenset(
-    ["not", "no", "never", "don't", "doesn't", "didn't", "isn't", "aren't", "wasn't", "won't", "can't", "cannot", "shouldn't", "mustn't", "without", "neither", "nor"]
+    [
+        "not",
+        "no",
+        "never",
+        "don't",
+        "doesn't",
+        "didn't",
+        "isn't",
+        "aren't",
+        "wasn't",
+        "won't",
+        "can't",
+        "cannot",
+        "shouldn't",
+        "mustn't",
+        "without",
+        "neither",
+        "nor",
+    ]
 )
 
 
 def clean(text: str, field: str) -> str:
-    """A field without outer space and NULs. Raises InvalidInput when empty, too long or not text."""
+    """A field without outer space and NULs. Raises InvalidInput: empty, too long, not text."""
     out = text.replace("\x00", "").strip()
     if not out:
         raise InvalidInput(f"--{field} is empty", "Say it in one sentence a person can read.")
@@ -89,7 +107,7 @@ def check_claim(subject: str, predicate: str, obj: str) -> Claim | None:
         raise InvalidInput(
             f"the claim lacks --{missing[0]}", "Give --subject, --predicate and --object together."
         )
-    return Claim(*parts)
+    return Claim(parts[0], parts[1], parts[2])
 
 
 def check_confidence(confidence: float | None, *, hedge: bool) -> float:

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
@@ -106,7 +106,7 @@ def _plain(value: object) -> object:
 
 
 @lru_cache(maxsize=64)
-def _defaults(of: type) -> dict[str, object]:
+def _defaults(of: Any) -> dict[str, object]:
     return {f.name: _plain(f.default) for f in fields(of)}
 
 
@@ -118,7 +118,7 @@ def to_mapping(record: Record) -> dict[str, Any]:
         value = _plain(getattr(record, name))
         if value != default[name]:
             out[name] = value
-    body_default = _defaults(type(record.body))
+    body_default = _defaults(cast(Any, type(record.body)))
     for f in fields(record.body):
         value = _plain(getattr(record.body, f.name))
         if value != body_default[f.name]:
@@ -159,7 +159,7 @@ def from_mapping(data: Mapping[str, Any], text: str) -> Record:
             common[name] = _unit(name, common[name])
     if "edges" in common:
         common["edges"] = tuple(_adapter(Edge).validate_python(e) for e in common["edges"])
-    body = _adapter(body_type).validate_python({k: data[k] for k in unknown})
+    body = _adapter(cast(Any, body_type)).validate_python({k: data[k] for k in unknown})
     if kind_of_id(common["id"]) is not kind:
         raise ValueError(f"id: {common['id']} is not the id of a {kind}")
     if not common["source_ref"]:
@@ -192,28 +192,26 @@ def decode(data: bytes, path: str) -> Record:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise CodecError(path, line, "not UTF-8 text") from None
-    head = raw
-    if raw.startswith("---\r\n"):  # an editor or git turned the whole file into CRLF
-        end = raw.find("\r\n---\r\n")
-        if end < 0:
-            raise CodecError(path, 1, "the front matter never ends: a line with only --- is needed")
-        head, text = raw[5 : end + 2].replace("\r\n", "\n"), raw[end + 7 :].replace("\r\n", "\n")
-    elif raw.startswith("---\n"):
-        end = raw.find("\n---\n", 3)
-        if end < 0:
-            raise CodecError(path, 1, "the front matter never ends: a line with only --- is needed")
-        head, text = raw[4 : end + 1], raw[end + 5 :]
-    else:
+    end_of_line = "\r\n" if raw.startswith("---\r\n") else "\n"
+    if not raw.startswith(f"---{end_of_line}"):
         raise CodecError(path, 1, "no front matter: the file must open with a line of ---")
-    for number, line in enumerate(raw.split("\n"), 1):
+    head, fence, text = raw[3:].partition(f"{end_of_line}---{end_of_line}")
+    if not fence:
+        raise CodecError(path, 1, "the front matter never ends: a line with only --- is needed")
+    if end_of_line == "\r\n":  # an editor or git turned the whole file into CRLF
+        head, text = head.replace("\r\n", "\n"), text.replace("\r\n", "\n")
+    head = head.removeprefix("\n")
+    for number, line in enumerate(head.split("\n"), 2):
         if line.startswith(("<<<<<<< ", ">>>>>>> ")):
             raise CodecError(path, number, "a merge conflict marker was left in the record")
     try:
         mapping = yaml.load(head, Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        at = mark.line + 2 if mark is not None else 2
-        raise CodecError(path, at, f"broken YAML: {getattr(error, 'problem', error)}") from None
+        line_at = mark.line + 2 if mark is not None else 2
+        raise CodecError(
+            path, line_at, f"broken YAML: {getattr(error, 'problem', error)}"
+        ) from None
     if not isinstance(mapping, dict):
         raise CodecError(path, 2, "the front matter must be a mapping of fields")
     try:

@@ -58,7 +58,7 @@ class EventLog:
         self._pending.extend(events)
 
     def flush(self, at: datetime) -> str | None:
-        """Commit what is pending as one file; returns the commit, or None when there was nothing."""
+        """Commit what is pending as one file; the commit, or None when there was nothing."""
         if not self._pending:
             return None
         first = self._pending[0]

@@ -188,7 +188,7 @@ class Journal:
 
     def blob(self, blob_id: str) -> bytes:
         """The bytes of a blob."""
-        return bytes(self._repo[blob_id].data)
+        return bytes(self._repo[blob_id].peel(pygit2.Blob).data)
 
     @staticmethod
     def blob_of(data: bytes) -> str:
@@ -225,7 +225,7 @@ class Journal:
         """The bytes of one file in a commit, or None."""
         tree = self._repo[commit].peel(pygit2.Tree)
         try:
-            return bytes(tree[path].data)
+            return bytes(tree[path].peel(pygit2.Blob).data)
         except KeyError:
             return None
 
@@ -240,7 +240,7 @@ class Journal:
             if isinstance(node, pygit2.Tree):
                 stack.extend((f"{path}/{e.name}", e) for e in sorted(node, key=_name, reverse=True))
             else:
-                yield from decode_lines(bytes(node.data), path)
+                yield from decode_lines(bytes(node.peel(pygit2.Blob).data), path)
 
     def log(self, limit: int = 0) -> Iterator[Entry]:
         """The newest commits first; all when `limit` is 0."""

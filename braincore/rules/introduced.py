@@ -43,7 +43,7 @@ class _Hunk:
 
 def introduced(rules: Sequence[Rule], edit: Edit, language: str | None) -> list[Finding]:
     """The findings that `edit` adds to its file; all of them when the file is new."""
-    return [match.finding for match in _difference(rules, edit, language)[0]]
+    return introduced_by_patch(rules, [(edit, language)])
 
 
 def introduced_by_patch(
@@ -54,38 +54,35 @@ def introduced_by_patch(
     A finding that leaves one file and turns up unchanged in another was moved, not introduced:
     renaming or splitting a legacy file brings no new debt.
     """
+    changed = [(edit, language) for edit, language in edits if edit.before != edit.after]
+    news = [matches(rules, edit.path, language, edit.after or "") for edit, language in changed]
+    hit = {match.finding.source for new in news for match in new}
+    suspects = [rule for rule in rules if rule.id in hit]
     added: list[tuple[Match, Key]] = []
     removed: Counter[Key] = Counter()
-    for edit, language in edits:
-        new, gone = _difference(rules, edit, language)
-        text = edit.after or ""
-        added += [(match, _key(match, text)) for match in new]
-        removed += gone
-    left = []
+    for (edit, language), new in zip(changed, news, strict=True):
+        old = matches(suspects, edit.path, language, edit.before or "")
+        left, gone = _difference(edit, new, old)
+        added += [(match, _key(match, edit.after or "")) for match in left]
+        removed += Counter(_key(match, edit.before or "") for match in gone)
+    introduced_here = []
     for match, key in added:
         if removed[key]:
             removed[key] -= 1
         else:
-            left.append(match.finding)
-    return left
+            introduced_here.append(match.finding)
+    return introduced_here
 
 
-def _difference(
-    rules: Sequence[Rule], edit: Edit, language: str | None
-) -> tuple[list[Match], Counter[Key]]:
-    """The matches that are new in this file, and the keys that vanished from it."""
-    if edit.before == edit.after:
-        return [], Counter()
-    before, after = edit.before or "", edit.after or ""
-    new = matches(rules, edit.path, language, after)
-    old = matches(rules, edit.path, language, before)
+def _difference(edit: Edit, new: list[Match], old: list[Match]) -> tuple[list[Match], list[Match]]:
+    """The matches that only the text after has, and those that only the text before has."""
     if not new or not old:
-        return new, Counter(_key(match, before) for match in old)
+        return new, old
+    before, after = edit.before or "", edit.after or ""
     hunks = _hunks(before, after)
     added = _surplus(new, after, old, before, [(h.after_first, h.after_end) for h in hunks])
     gone = _surplus(old, before, new, after, [(h.before_first, h.before_end) for h in hunks])
-    added, gone = _unpaired(added, gone, hunks)
-    return added, Counter(_key(match, before) for match in gone)
+    return _unpaired(added, gone, hunks)
 
 
 def _key(match: Match, text: str) -> Key:

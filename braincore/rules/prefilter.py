@@ -12,6 +12,10 @@ _NONE: Words = frozenset()
 _METAVARIABLE = re.compile(r"\${1,3}[A-Za-z_][A-Za-z0-9_]*|\$\$\$")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 _ALTERNATIVES = re.compile(r"\^?\(?(?:\?:)?(\w+(?:\|\w+)*)\)?\$?")
+_LAST_GROUP = re.compile(r"(?<!\\)\((?:\?:)?(\w+(?:\|\w+)*)\)\$?$")
+_FLAGS = re.compile(r"\(\?[a-zA-Z-]*[ixU]")
+_CLASS_OR_ESCAPE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]])*\]")
+_GROUPED = re.compile(r"\([^()]*\)")
 _PREFIX = re.compile(r"\^?(\w{3,})(?![\w?*{])")
 
 
@@ -63,9 +67,21 @@ def _words(rule: Mapping[str, object], utils: Mapping[str, object], depth: int) 
 
 
 def _regex_words(regex: str) -> Words:
-    """From `^(one|two)$` its words, from `^word…` without alternatives the word."""
+    """The words of `one|two`, of a last group as in `\\.(one|two)$`, or the first of `^word…`."""
     whole = _ALTERNATIVES.fullmatch(regex)
     if whole is not None:
         return frozenset(whole[1].split("|"))
-    prefix = _PREFIX.match(regex)
-    return frozenset({prefix[1]}) if prefix is not None and "|" not in regex else _NONE
+    if _FLAGS.search(regex) or _has_alternatives(regex):
+        return _NONE
+    last, first = _LAST_GROUP.search(regex), _PREFIX.match(regex)
+    if last is not None:
+        return frozenset(last[1].split("|"))
+    return frozenset({first[1]}) if first is not None else _NONE
+
+
+def _has_alternatives(regex: str) -> bool:
+    """True when a `|` stands outside every group; in doubt, as in nested classes, True."""
+    outside = _GROUPED.sub("", _CLASS_OR_ESCAPE.sub("", regex))
+    while (shorter := _GROUPED.sub("", outside)) != outside:
+        outside = shorter
+    return "|" in outside

@@ -4,7 +4,7 @@ import difflib
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from braincore.guard.overlay import ToolEdits
@@ -229,6 +229,7 @@ def diff_of(before: str, after: str) -> str:
     )
 
 
+@settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_the_diff_of_two_texts_leads_from_one_to_the_other(before: str, after: str) -> None:
     # Line ends of the file's own kind are given to what is added, so both have to be LF here.
@@ -240,6 +241,7 @@ def test_the_diff_of_two_texts_leads_from_one_to_the_other(before: str, after: s
         assert result == ToolEdits((Edit("dir/f.py", before, after),))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200), st.text(max_size=50))
 def test_never_raises(patch: str, before: str) -> None:
     files = {"f": before}

@@ -463,7 +463,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(st.lists(WORDS, max_size=30).map(" ".join) | st.text(max_size=80))
 def test_never_raises(command: str) -> None:
     result = ours(command)

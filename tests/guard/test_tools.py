@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from braincore.guard.tools import ToolEdits, edits_of
@@ -323,6 +323,7 @@ write exec_command Read mcp__x__y"""
 TOOLS = st.sampled_from(TOOL_NAMES.split())
 
 
+@settings(deadline=None)
 @given(TOOLS, st.dictionaries(FIELDS, JSON), st.text() | st.none())
 def test_never_raises(tool: str, fields: dict[str, object], content: str | None) -> None:
     result = edits_of(tool, fields, root="/repo", cwd="/repo", read=lambda path: content)

@@ -397,5 +397,21 @@ def bodies(records: Iterable[Record]) -> dict[str, str]:
 
 
 _COLUMNS = frozenset(
-    ["id", "kind", "title", "target", "namespace", "truth_status", "lifecycle", "source_ref", "trust", "confidence", "created_at", "valid_from", "valid_until", "edges", "superseded_by"]
+    [
+        "id",
+        "kind",
+        "title",
+        "target",
+        "namespace",
+        "truth_status",
+        "lifecycle",
+        "source_ref",
+        "trust",
+        "confidence",
+        "created_at",
+        "valid_from",
+        "valid_until",
+        "edges",
+        "superseded_by",
+    ]
 )

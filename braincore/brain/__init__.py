@@ -1,0 +1,36 @@
+"""The façade: one repository's brain and every verb it has.
+
+Composes journal, table, graph, indexes, rules and guard; nothing else does.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from braincore import locate
+from braincore.brain.asking import Asking, RecallInput
+from braincore.brain.editing import Editing
+from braincore.brain.parts import wall_clock
+from braincore.brain.recording import Recording
+from braincore.graph import queries
+
+__all__ = ["Brain", "RecallInput", "open_brain"]
+
+
+class Brain(Recording, Asking, Editing):
+    """One open brain. Every verb may be called from any thread."""
+
+    def rebuild(self) -> tuple[str, str]:
+        """Fill graph and indexes anew; digest of the journal's part before and after."""
+        self.index()
+        before = queries.digest(self.keeper.graph)
+        self.keeper.rebuild()
+        self.index()
+        return before, queries.digest(self.keeper.graph)
+
+
+def open_brain(start: str, *, clock: Callable[[], datetime] = wall_clock) -> "Brain":
+    """The brain of the repository that `start` lies in; made if there is none yet.
+
+    For tests, doctor and the owner process: only one process may hold a brain (see serve.owner).
+    """
+    return Brain(locate.find(start), clock)

@@ -1,0 +1,115 @@
+"""The edit: judged before it is written, with what is known about what it touches."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from braincore.brain.parts import Parts
+from braincore.code import language_of
+from braincore.guard.check import check_patch
+from braincore.guard.negative import Armed
+from braincore.intake.redact import redact
+from braincore.intake.statement import Caller
+from braincore.model.axes import EdgeType, EventOutcome, EventType, Kind, Lifecycle
+from braincore.model.edits import CheckResult, Edit, Verdict
+from braincore.model.records import Event, Record, new_id
+from braincore.model.refs import file_ref
+from braincore.model.said import STATED
+
+__all__ = ["Editing"]
+
+
+class Editing(Parts):
+    """The guard over one worktree."""
+
+    def check(self, edits: Sequence[Edit], *, by_agent: bool) -> CheckResult:
+        """Judge what edits introduce, and say what is known about what they touch."""
+        with self.keeper.lock:
+            armed = self._armed_failures()
+        result = check_patch(edits, self.rules().rules, armed, language_of, by_agent=by_agent)
+        notes = [*result.notes, *(n for e in edits for n in self._known_about(e))]
+        return replace(result, notes=tuple(dict.fromkeys(notes)))
+
+    def _armed_failures(self) -> list[Armed]:
+        out = []
+        for record, body in self.table.failures():
+            cached = self._armed.get(record.id)
+            if cached is None or cached[0] is not record:
+                armed = None
+                part = body.fragment
+                alive = not record.superseded_by and record.lifecycle is not Lifecycle.ARCHIVED
+                if part is not None and alive:
+                    armed = Armed(
+                        record.id,
+                        body.title,
+                        body.why,
+                        body.fix,
+                        body.evidence,
+                        part.language,
+                        part.places,
+                        part.text,
+                    )
+                cached = self._armed[record.id] = (record, armed)
+            if cached[1] is not None:
+                out.append(cached[1])
+        return out
+
+    def _known_about(self, edit: Edit) -> list[str]:
+        """Decisions and failures tied to the symbols an edit touches, or governing the file."""
+        with self.keeper.lock:
+            linked = self.table.linked_under(file_ref(edit.path))
+        if not linked:
+            return []
+        touched = set(self.code.symbols_at(edit.path, edit.before or "", _changed_lines(edit)))
+        out = []
+        for record in linked:
+            refs = {e.to for e in record.edges if e.strength >= STATED}
+            governs_file = any(
+                e.type is EdgeType.GOVERNS and e.to == file_ref(edit.path) for e in record.edges
+            )
+            if record.superseded_by or not (governs_file or refs & touched):
+                continue
+            if record.kind is Kind.DECISION:
+                out.append(f"decision {record.id} governs this: {json.dumps(record.text)}")
+            elif record.kind is Kind.FAILURE and refs & touched:
+                out.append(f"failure {record.id} happened here: {json.dumps(record.title)}")
+            elif refs & touched:
+                out.append(f"{record.kind} {record.id} is about this: {json.dumps(record.text)}")
+        return out[:10]
+
+    def refused(self, result: CheckResult, caller: Caller) -> None:
+        """Note an edit that was stopped, as an event."""
+        if result.verdict in (Verdict.DENY, Verdict.ABSTAIN) and result.findings:
+            first = result.findings[0]
+            with self.keeper.lock:
+                at = self.table.next_time(self.clock())
+                self.keeper.note(
+                    [
+                        Record(
+                            id=new_id(Kind.EVENT, at),
+                            kind=Kind.EVENT,
+                            text=redact(f"edit refused: {first.path}:{first.line} {first.message}"),
+                            source_ref=caller.ref,
+                            channel=caller.channel,
+                            trust=0.5,
+                            created_at=at,
+                            valid_from=at,
+                            body=Event(
+                                EventType.EDIT, EventOutcome.FAILURE, session=caller.session
+                            ),
+                            lifecycle=Lifecycle.WORKING,
+                        )
+                    ]
+                )
+
+
+def _changed_lines(edit: Edit) -> set[int]:
+    """The lines of the text before that an edit changes or inserts at; from 1."""
+    import difflib
+
+    one, two = (edit.before or "").splitlines(), (edit.after or "").splitlines()
+    out: set[int] = set()
+    for tag, i1, i2, _, _ in difflib.SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
+        if tag != "equal":
+            out.update(range(i1 + 1, max(i2, i1 + 1) + 1))
+    return out

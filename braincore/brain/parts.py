@@ -1,0 +1,106 @@
+"""What every verb works with: keeper, code, rules, config and the clock of one worktree."""
+
+import threading
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from braincore.brain.codebase import Codebase
+from braincore.brain.keeper import Keeper
+from braincore.config import Config, parse_config
+from braincore.errors import BraincoreError
+from braincore.guard.negative import Armed
+from braincore.index.code import Scan
+from braincore.index.rulefiles import RuleFiles
+from braincore.intake.statement import Caller
+from braincore.journal.store import Change, Why
+from braincore.locate import Place
+from braincore.model.records import Record
+from braincore.model.table import Table
+from braincore.rules.load import load_rules
+from braincore.rules.schema import RuleError, RuleSet
+
+__all__ = ["Parts", "wall_clock"]
+
+
+def wall_clock() -> datetime:
+    """Now, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+class Parts:
+    """One open brain without its verbs. Everything may be called from any thread."""
+
+    def __init__(self, place: Place, clock: Callable[[], datetime] = wall_clock) -> None:
+        self.place = place
+        self.clock = clock
+        self._rule_files = RuleFiles(place.brain, place.store / "mirror")
+        self._rules_lock = threading.Lock()
+        self._stamp: object = None
+        self._rules = RuleSet((), ())
+        self.config = Config()
+        self.config_problem = ""
+        self._refresh_rules()
+        self.keeper = Keeper(place, clock, fsync=self.config.fsync)
+        self.code = Codebase(
+            place.root,
+            place.store / "index" / "code.db",
+            str(place.store),
+            self.config.max_file_bytes,
+        )
+        self._armed: dict[str, tuple[Record, Armed | None]] = {}
+
+    @property
+    def table(self) -> Table:
+        """The record table; hold `keeper.lock` while using it."""
+        return self.keeper.table
+
+    def close(self) -> None:
+        """Bring everything to disk and let go of the store."""
+        self.keeper.close()
+        self.code.close()
+
+    # — worktree —
+
+    def attach(self) -> list[str]:
+        """Make memory/ and the pointers to the journal, or restore them after `git clean`.
+
+        Returns the rules and config files that were brought back.
+        """
+        gone = not (self.place.memory / ".git").exists()
+        self.keeper.attach(self.place)
+        return self._rule_files.restore() if gone else []
+
+    def index(self, progress: Callable[[int], None] = lambda done: None) -> Scan:
+        """Bring the code index to the working tree."""
+        return self.code.update(self.keeper.graph, progress)
+
+    def rules(self) -> RuleSet:
+        """Shipped and project rules as they are on disk now; stat'ed each time."""
+        self._refresh_rules()
+        return self._rules
+
+    def _refresh_rules(self) -> None:
+        with self._rules_lock:
+            stamp = self._rule_files.stamp()
+            if stamp == self._stamp:
+                return
+            texts, unreadable = self._rule_files.read()
+            loaded = load_rules(texts)
+            errors = [
+                RuleError(path, 1, 1, problem, "Save it as UTF-8 text.")
+                for path, problem in unreadable
+            ]
+            self._rules = RuleSet(loaded.rules, (*loaded.errors, *errors))
+            try:
+                text = self._rule_files.config()
+                self.config = parse_config(text, "config.toml") if text is not None else Config()
+                self.config_problem = ""
+            except (BraincoreError, OSError, UnicodeDecodeError) as error:
+                # The last good settings stay in force; status and doctor say what is wrong.
+                self.config_problem = str(error)
+            if self.place.brain.is_dir() and self.place.store.is_dir():
+                self._rule_files.mirror()
+            self._stamp = stamp
+
+    def _commit(self, changes: Sequence[Change], caller: Caller, verb: str, why: str) -> str:
+        return self.keeper.commit(changes, Why(verb, caller.ref, str(caller.channel), why))

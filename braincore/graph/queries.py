@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import networkx
 
 from braincore.graph.projection import FAMILIES, family
-from braincore.graph.store import GraphStore
+from braincore.graph.store import GraphStore, pairs
 from braincore.model.axes import Kind
 
 __all__ = ["Neighbour", "chain", "community", "dependents", "digest", "governed_by", "neighbours"]
@@ -22,22 +22,7 @@ _NODE_KEYS = {
     "Symbol": "ref",
     "Meta": "key",
 }
-_RELATIONS = [
-    "ABOUT",
-    "GOVERNS",
-    "EVIDENCE",
-    "CAUSED",
-    "FIXED_BY",
-    "SUPERSEDED_BY",
-    "CONTRADICTS",
-    "DERIVED_FROM",
-    "DEPENDS_ON",
-    "SAME_AS",
-    "DEFINES",
-    "CALLS",
-    "IMPORTS",
-    "INHERITS",
-]
+_RELATIONS = tuple(sorted({relation for relation, _, _ in pairs()}))
 
 
 @dataclass(frozen=True, slots=True)

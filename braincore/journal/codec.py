@@ -201,8 +201,8 @@ def decode(data: bytes, path: str) -> Record:
     if end_of_line == "\r\n":  # an editor or git turned the whole file into CRLF
         head, text = head.replace("\r\n", "\n"), text.replace("\r\n", "\n")
     head = head.removeprefix("\n")
-    for number, line in enumerate(head.split("\n"), 2):
-        if line.startswith(("<<<<<<< ", ">>>>>>> ")):
+    for number, content in enumerate(head.split("\n"), 2):
+        if content.startswith(("<<<<<<< ", ">>>>>>> ")):
             raise CodecError(path, number, "a merge conflict marker was left in the record")
     try:
         mapping = yaml.load(head, Loader=yaml.CSafeLoader)

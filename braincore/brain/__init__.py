@@ -12,12 +12,36 @@ from braincore.brain.editing import Editing
 from braincore.brain.parts import wall_clock
 from braincore.brain.recording import Recording
 from braincore.graph import queries
+from braincore.index.project import make_repository
+from braincore.intake.statement import Caller, DecisionInput, FailureInput, Statement
+from braincore.intake.validate import check_claim
+from braincore.journal.store import Entry
+from braincore.recall.about import Fit
+from braincore.recall.rank import Terms, explain
 
-__all__ = ["Brain", "RecallInput", "open_brain"]
+__all__ = [
+    "Brain",
+    "Caller",
+    "DecisionInput",
+    "Entry",
+    "FailureInput",
+    "Fit",
+    "RecallInput",
+    "Statement",
+    "Terms",
+    "check_claim",
+    "explain",
+    "make_repository",
+    "open_brain",
+]
 
 
 class Brain(Recording, Asking, Editing):
     """One open brain. Every verb may be called from any thread."""
+
+    def digest(self) -> str:
+        """The digest of the whole graph, everything acknowledged in it."""
+        return queries.digest(self.keeper.graph)
 
     def rebuild(self) -> tuple[str, str]:
         """Fill graph and indexes anew; digest of the journal's part before and after."""

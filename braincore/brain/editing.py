@@ -1,13 +1,18 @@
 """The edit: judged before it is written, with what is known about what it touches."""
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from braincore.brain.parts import Parts
 from braincore.code import language_of
+from braincore.errors import InvalidInput
 from braincore.guard.check import check_patch
+from braincore.guard.diff import unified_diff_edits
 from braincore.guard.negative import Armed
+from braincore.guard.tools import ToolEdits, edits_of
 from braincore.intake.redact import redact
 from braincore.intake.statement import Caller
 from braincore.model.axes import EdgeType, EventOutcome, EventType, Kind, Lifecycle
@@ -21,6 +26,34 @@ __all__ = ["Editing"]
 
 class Editing(Parts):
     """The guard over one worktree."""
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a file of the worktree as guard reads it; None outside or without one."""
+        file = Path(path) if os.path.isabs(path) else self.place.root / path
+        try:
+            inside = file.resolve().relative_to(self.place.root).as_posix()
+        except (ValueError, OSError, RuntimeError):
+            return None
+        return self.code.files.text(inside)
+
+    def tool_edits(self, tool: str, given: Mapping[str, object], cwd: str) -> ToolEdits:
+        """The edits that a client's tool call would make."""
+        root = str(self.place.root)
+        return edits_of(tool, given, root=root, cwd=os.path.realpath(cwd), read=self.read_text)
+
+    def diff_edits(self, diff: str) -> ToolEdits:
+        """The edits of a unified diff."""
+        root = str(self.place.root)
+        return unified_diff_edits(diff, root=root, cwd=root, read=self.read_text)
+
+    def content_edit(self, path: str, content: str) -> Edit:
+        """The edit that gives one file, named from the root or absolute, a new content."""
+        root = self.place.root
+        full = os.path.normpath(root / path)
+        if not full.startswith(f"{root}{os.sep}"):
+            raise InvalidInput(f"{path} lies outside the repository", f"Name a file under {root}.")
+        inside = full[len(str(root)) + 1 :].replace(os.sep, "/")
+        return Edit(inside, self.read_text(inside), content)
 
     def check(self, edits: Sequence[Edit], *, by_agent: bool) -> CheckResult:
         """Judge what edits introduce, and say what is known about what they touch."""

@@ -8,9 +8,10 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import ObjectType
 
+from braincore.errors import StoreError
 from braincore.model.commits import CommitFacts
 
-__all__ = ["ProjectFiles"]
+__all__ = ["ProjectFiles", "make_repository"]
 
 MAX_FILE = 1 << 20
 """Bytes of a file that is read as text or indexed; minified bundles and data are larger."""
@@ -132,6 +133,14 @@ class ProjectFiles:
                     path in tracked or not repo.path_is_ignored(path)
                 ):
                     yield path, Path(entry.path)
+
+
+def make_repository(root: Path) -> None:
+    """An empty git repository, for doctor and demos. Raises StoreError."""
+    try:
+        pygit2.init_repository(str(root), initial_head="main")
+    except (pygit2.GitError, OSError) as error:
+        raise StoreError(str(root), str(error)) from None
 
 
 def _parents(path: str) -> Iterator[str]:

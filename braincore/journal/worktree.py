@@ -5,31 +5,17 @@ and reported. A vanished folder is restored, not taken as mass deletion.
 """
 
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
 
+from braincore.disk import write_atomic
 from braincore.errors import StoreError
 from braincore.journal.store import Journal
 
-__all__ = ["WorkTree", "write_atomic"]
-
-
-def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
-    """Write a file so that a reader or a crash sees the old bytes or the new, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, temp = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temp, mode)
-        os.replace(temp, path)
-    except OSError:
-        Path(temp).unlink(missing_ok=True)
-        raise
+__all__ = ["WorkTree"]
 
 
 @dataclass(frozen=True, slots=True)

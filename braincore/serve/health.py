@@ -8,13 +8,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pygit2
-
 from braincore import __version__, fixtures
-from braincore.brain import Brain, RecallInput, open_brain
+from braincore.brain import Brain, Caller, RecallInput, Statement, make_repository, open_brain
 from braincore.errors import BraincoreError
-from braincore.graph import queries
-from braincore.intake.statement import Caller, Statement
 from braincore.model.axes import Channel
 from braincore.model.edits import Edit, Verdict
 from braincore.model.outcomes import Abstain, Answer
@@ -96,13 +92,13 @@ def doctor(brain: Brain) -> dict[str, Any]:
 def _guarded(step: Any, *arguments: Any) -> tuple[str, str]:
     try:
         return "", step(*arguments)
-    except (BraincoreError, AssertionError, OSError, pygit2.GitError) as error:
+    except (BraincoreError, AssertionError, OSError) as error:
         return f"{type(error).__name__}: {error}", ""
 
 
 def _loop(root: Path) -> str:
     """Remember, recall, abstain, refuse: in a repository made for it."""
-    pygit2.init_repository(str(root), initial_head="main")
+    make_repository(root)
     (root / "app.py").write_text("def load(text):\n    return int(text)\n", encoding="utf-8")
     brain = open_brain(str(root))
     try:
@@ -131,13 +127,13 @@ def _loop(root: Path) -> str:
 
 
 def _fixture(root: Path, name: str) -> str:
-    pygit2.init_repository(str(root), initial_head="main")
+    make_repository(root)
     brain = open_brain(str(root))
     try:
         count = fixtures.load(name, brain)
-        live = queries.digest(brain.keeper.graph)
+        live = brain.digest()
         brain.keeper.rebuild()
-        assert live == queries.digest(brain.keeper.graph), "rebuilt graph differs"
+        assert live == brain.digest(), "rebuilt graph differs"
     finally:
         brain.close()
     return f"{count} records, rebuilt equal"

@@ -6,18 +6,14 @@ line on stderr and in the log.
 
 import json
 import logging
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from braincore.brain import Brain
-from braincore.guard.tools import edits_of
-from braincore.intake.statement import Caller
+from braincore.brain import Brain, Caller
 from braincore.model.axes import Channel
 from braincore.model.edits import CheckResult, Finding, Verdict
 from braincore.serve.context import context_block
-from braincore.serve.verbs import reader
 
 __all__ = ["CLIENTS", "HookReply", "hook"]
 
@@ -68,9 +64,7 @@ def _before_edit(brain: Brain, event: Mapping[str, Any], caller: Caller, cwd: st
     tool, given = _text(event, "tool_name"), event.get("tool_input")
     if not tool or not isinstance(given, dict):
         return HookReply()
-    folder = _text(event, "cwd") or cwd
-    root = str(brain.place.root)
-    found = edits_of(tool, given, root=root, cwd=os.path.realpath(folder), read=reader(brain))
+    found = brain.tool_edits(tool, given, _text(event, "cwd") or cwd)
     if not found.edits and not found.unknown:
         return HookReply()
     result = brain.check(found.edits, by_agent=True)

@@ -6,8 +6,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from braincore.disk import write_atomic
 from braincore.errors import InvalidInput
-from braincore.journal.worktree import write_atomic
 from braincore.locate import Place
 from braincore.serve.settings import (
     HookEntry,

@@ -27,8 +27,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from braincore import __version__, locate
 from braincore.brain import Brain
+from braincore.disk import write_atomic
 from braincore.errors import BraincoreError, OwnerBusy, OwnerError, StoreError
-from braincore.journal.worktree import write_atomic
 from braincore.locate import socket_path
 from braincore.serve.app import PROTOCOL, Owner, make_app
 from braincore.serve.peer import peer_pid

@@ -9,7 +9,7 @@ import os
 import socket
 import struct
 
-from braincore.intake.statement import Caller
+from braincore.brain import Caller
 from braincore.model.axes import Channel
 
 __all__ = ["AGENT_MARKS", "caller_of", "peer_pid"]

@@ -3,23 +3,26 @@
 REST and CLI are both made from this table.
 """
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
 from braincore import __version__
-from braincore.brain import Brain, RecallInput
+from braincore.brain import (
+    Brain,
+    Caller,
+    DecisionInput,
+    FailureInput,
+    RecallInput,
+    Statement,
+    check_claim,
+)
 from braincore.errors import InvalidInput
-from braincore.guard.diff import unified_diff_edits
-from braincore.intake.statement import Caller, DecisionInput, FailureInput, Statement
-from braincore.intake.validate import check_claim
 from braincore.model.axes import Kind, Scope
-from braincore.model.edits import Edit, Verdict
+from braincore.model.edits import Verdict
 from braincore.model.outcomes import Conflict
 from braincore.model.records import Alternative
 from braincore.model.times import parse_time
@@ -168,10 +171,9 @@ def why(brain: Brain, r: ask.NameRequest, caller: Caller) -> Reply:
 
 def check(brain: Brain, r: ask.CheckRequest, caller: Caller) -> Reply:
     """Judge one file's new content, or a diff."""
-    root = str(brain.place.root)
     notes: list[str] = []
     if r.diff is not None:
-        found = unified_diff_edits(r.diff, root=root, cwd=root, read=reader(brain))
+        found = brain.diff_edits(r.diff)
         edits, notes = list(found.edits), list(found.unknown)
         if not edits and not notes and r.diff.strip():
             raise InvalidInput("the diff names no file of this repository", "Check its paths.")
@@ -180,37 +182,13 @@ def check(brain: Brain, r: ask.CheckRequest, caller: Caller) -> Reply:
                 f"the diff doesn't apply: {notes[0]}", "Make it against these files."
             )
     elif r.path and r.content is not None:
-        path = repository_path(brain, r.path)
-        edits = [Edit(path, reader(brain)(str(brain.place.root / path)), r.content)]
+        edits = [brain.content_edit(r.path, r.content)]
     else:
         raise InvalidInput("nothing to check", "Give --file PATH --content FILE, or --diff FILE.")
     result = brain.check(edits, by_agent=False)
     body = views.checked(result)
     body["notes"] += notes
     return Reply(body, 2 if result.verdict in (Verdict.DENY, Verdict.ABSTAIN) else 0)
-
-
-def repository_path(brain: Brain, path: str) -> str:
-    """A path given from the root or absolute, as repository path. It need not exist yet."""
-    root = brain.place.root
-    full = os.path.normpath(root / path)
-    if not full.startswith(f"{root}{os.sep}"):
-        raise InvalidInput(f"{path} lies outside the repository", f"Name a file under {root}.")
-    return full[len(str(root)) + 1 :].replace(os.sep, "/")
-
-
-def reader(brain: Brain) -> Callable[[str], str | None]:
-    """How guard reads the files an edit starts from."""
-
-    def read(path: str) -> str | None:
-        file = Path(path) if os.path.isabs(path) else brain.place.root / path
-        try:
-            inside = file.resolve().relative_to(brain.place.root).as_posix()
-        except (ValueError, OSError, RuntimeError):
-            return None
-        return brain.code.files.text(inside)
-
-    return read
 
 
 def related(brain: Brain, r: ask.NameRequest, caller: Caller) -> Reply:

@@ -3,21 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from braincore.journal.codec import to_mapping
-from braincore.journal.store import Entry
+from braincore.brain import Entry, Fit, Terms, explain
 from braincore.model.edits import CheckResult
 from braincore.model.outcomes import Abstain, Answer, Conflict, Found, Stored
 from braincore.model.records import Decision, Failure, Record, Review, Task
 from braincore.model.times import iso
-from braincore.recall.about import Fit
-from braincore.recall.rank import Terms, explain
 
-__all__ = ["answer", "checked", "decided", "entry", "record", "short", "stored", "task"]
-
-
-def record(row: Record) -> dict[str, Any]:
-    """A whole record."""
-    return {**to_mapping(row), "text": row.text, "lifecycle": str(row.lifecycle)}
+__all__ = ["answer", "checked", "decided", "entry", "short", "stored", "task"]
 
 
 def short(row: Record) -> dict[str, Any]:

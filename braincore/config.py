@@ -19,12 +19,11 @@ class Config:
     fsync: bool = False
     max_file_bytes: int = 1 << 20
     context_tokens: int = 800
-    hook_warnings: bool = True
 
 
 _SECTIONS: dict[str, tuple[str, ...]] = {
     "owner": ("idle_minutes",),
-    "hook": ("fail_closed", "context_tokens", "hook_warnings"),
+    "hook": ("fail_closed", "context_tokens"),
     "journal": ("fsync",),
     "index": ("max_file_bytes",),
 }

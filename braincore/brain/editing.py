@@ -10,8 +10,9 @@ from braincore.brain.parts import Parts
 from braincore.code import language_of
 from braincore.errors import InvalidInput
 from braincore.guard.check import check_patch
-from braincore.guard.diff import unified_diff_edits
+from braincore.guard.diff import apply_unified, unified_diff_edits
 from braincore.guard.negative import Armed
+from braincore.guard.overlay import Overlay
 from braincore.guard.tools import ToolEdits, edits_of
 from braincore.intake.redact import redact
 from braincore.intake.statement import Caller
@@ -42,9 +43,25 @@ class Editing(Parts):
         return edits_of(tool, given, root=root, cwd=os.path.realpath(cwd), read=self.read_text)
 
     def diff_edits(self, diff: str) -> ToolEdits:
-        """The edits of a unified diff."""
+        """The edits of a unified diff; one that the files already hold (`git diff`) is judged by
+        the way back, as the edit that led here. Raises InvalidInput when it fits neither way."""
         root = str(self.place.root)
-        return unified_diff_edits(diff, root=root, cwd=root, read=self.read_text)
+        if not diff.strip():
+            return ToolEdits()
+        found = unified_diff_edits(diff, root=root, cwd=root, read=self.read_text)
+        if not found.unknown:
+            return found
+        back = Overlay(root, self.read_text)
+        if apply_unified(diff, back, root, reverse=True):
+            undone = back.result()
+            turned = (Edit(e.path, before=e.after, after=e.before) for e in undone.edits)
+            return replace(undone, edits=tuple(turned))
+        if found.edits:
+            return found
+        raise InvalidInput(
+            f"the diff doesn't apply: {found.unknown[0]}",
+            "Make it against the files as they are, or as HEAD has them.",
+        )
 
     def content_edit(self, path: str, content: str) -> Edit:
         """The edit that gives one file, named from the root or absolute, a new content."""

@@ -100,6 +100,7 @@ class Parts:
                 self.config_problem = str(error)
             if self.place.brain.is_dir() and self.place.store.is_dir():
                 self._rule_files.mirror()
+                self._rule_files.set_flag("fail_closed", self.config.fail_closed)
             self._stamp = stamp
 
     def _commit(self, changes: Sequence[Change], caller: Caller, verb: str, why: str) -> str:

@@ -76,6 +76,14 @@ class RuleFiles:
         shutil.rmtree(self._mirror, ignore_errors=True)
         fresh.replace(self._mirror)
 
+    def set_flag(self, name: str, on: bool) -> None:
+        """A setting as an empty file in the store, for the hook command that reads no TOML."""
+        flag = self._mirror.parent / name
+        if on:
+            flag.touch(mode=0o600)
+        else:
+            flag.unlink(missing_ok=True)
+
     def restore(self) -> list[str]:
         """Bring back what is in the mirror and missing in the worktree; returns the paths."""
         back: list[str] = []

@@ -175,12 +175,6 @@ def check(brain: Brain, r: ask.CheckRequest, caller: Caller) -> Reply:
     if r.diff is not None:
         found = brain.diff_edits(r.diff)
         edits, notes = list(found.edits), list(found.unknown)
-        if not edits and not notes and r.diff.strip():
-            raise InvalidInput("the diff names no file of this repository", "Check its paths.")
-        if not edits and notes:
-            raise InvalidInput(
-                f"the diff doesn't apply: {notes[0]}", "Make it against these files."
-            )
     elif r.path and r.content is not None:
         edits = [brain.content_edit(r.path, r.content)]
     else:

@@ -115,12 +115,12 @@ class GraphStore:
         """Statements that take effect together or not at all."""
         with self.lock:
             self.run("BEGIN TRANSACTION")
+            whole = False
             try:
                 yield
-            except BaseException:
-                self.run("ROLLBACK")
-                raise
-            self.run("COMMIT")
+                whole = True
+            finally:
+                self.run("COMMIT" if whole else "ROLLBACK")
 
     def load(
         self, table: str, rows: Sequence[Sequence[object]], pair: tuple[str, str] | None = None

@@ -5,7 +5,6 @@ Imports only the standard library, since the thin clients use it too.
 
 import hashlib
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,7 +93,7 @@ def socket_path(store: Path) -> Path:
     base = Path(runtime) if runtime and len(runtime) < 60 and os.path.isdir(runtime) else None
     if base is None:
         uid = os.getuid() if hasattr(os, "getuid") else 0
-        temp = tempfile.gettempdir()
+        temp = os.environ.get("TMPDIR", "/tmp")
         base = Path(temp if len(temp) < 60 else "/tmp") / f"braincore-{uid}"
     else:
         base = base / "braincore"

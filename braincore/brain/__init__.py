@@ -13,6 +13,7 @@ from braincore.brain.parts import wall_clock
 from braincore.brain.recording import Recording
 from braincore.graph import queries
 from braincore.index.project import make_repository
+from braincore.intake.redact import redact
 from braincore.intake.statement import Caller, DecisionInput, FailureInput, Statement
 from braincore.intake.validate import check_claim
 from braincore.journal.store import Entry
@@ -33,6 +34,7 @@ __all__ = [
     "explain",
     "make_repository",
     "open_brain",
+    "redact",
 ]
 
 

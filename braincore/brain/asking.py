@@ -18,11 +18,14 @@ from braincore.model.records import Record
 from braincore.model.refs import file_ref, path_of_ref
 from braincore.model.said import STATED
 from braincore.model.table import Table
-from braincore.model.words import content_words, search_terms
+from braincore.model.words import content_words, phrase, search_terms
 from braincore.recall.question import parse_question
 from braincore.recall.search import Query, search
 
 __all__ = ["Asking", "RecallInput"]
+
+MIN_CANDIDATES = 50
+"""So many at least are looked at, so that what is on top doesn't depend on the page's size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +64,15 @@ class Asking(Parts):
         )
         if asked.as_of is not None:
             then = self.keeper.table_at(asked.as_of) or Table()
-            found = search(query, then, _overlap(then, text), self._usage, lambda record: False)
-            return found
+            query = replace(query, now=then.next_time(asked.as_of))
+            return search(query, then, _overlap(then, text), self._usage, lambda record: False)
         keyword = self.keeper.keyword
         with self.keeper.lock:
-            listed = keyword.search(f"{text} {asked.target}", (query.limit + query.offset) * 10)
-            found = search(query, self.table, listed, self._usage, self._is_stale)
+            # Never before what is on record, even when the clock was set back.
+            query = replace(query, now=self.table.next_time(query.now))
+            wanted = max(MIN_CANDIDATES, (query.limit + query.offset) * 10)
+            listed = keyword.search(f"{text} {asked.target}", wanted)
+            found = search(query, self.table, listed, self._usage, self._is_stale, self._has_twin)
             returned = [f.record.id for f in found.facts] if isinstance(found, Answer) else []
             self.keeper.usage.count(returned, query.now, abstained=isinstance(found, Abstain))
             if isinstance(found, Abstain) and asked.valid_at is None:
@@ -84,6 +90,13 @@ class Asking(Parts):
 
     def _usage(self, record_id: str) -> Usage:
         return Usage(*self.keeper.usage.of(record_id))
+
+    def _has_twin(self, symbol: str) -> bool:
+        """True when the code defines more than one symbol with this one's name."""
+        try:
+            return self.code.symbol(symbol.rpartition("::")[2]) != symbol
+        except UnknownReference:
+            return self.code.counts()[1] > 0
 
     def _is_stale(self, record: Record) -> bool:
         """True when code that the record governs or is about is not there any more."""
@@ -159,21 +172,22 @@ class Asking(Parts):
         """Records in force that a prompt names outright, for injection; opens no task, counts no
         use. A record is named when all words of its target or title stand in the prompt."""
         from braincore.gate.strict import Facts, first_reject
-        from braincore.recall.about import names_of
+        from braincore.recall.names import names_of
 
-        wanted = content_words(redact(prompt))
+        wanted = phrase(redact(prompt)).bag
         keyword = self.keeper.keyword
         out = []
         with self.keeper.lock:
+            now = self.table.next_time(self.clock())
             for record_id in keyword.search(prompt[:4000], 50):
                 record = self.table.get(record_id)
                 if record is None or record.kind in (Kind.TASK, Kind.REVIEW):
                     continue
                 named = record.target or record.title
-                facts = Facts(self.clock(), stale=self._is_stale(record))
+                facts = Facts(now, stale=self._is_stale(record))
                 if (
                     named
-                    and any(name <= wanted for name in names_of(record))
+                    and any(name.share(wanted) == 1.0 for name in names_of(record))
                     and first_reject(record, facts) is None
                 ):
                     out.append(record)

@@ -13,7 +13,7 @@ from braincore.graph.code import CODE, apply_code
 from braincore.graph.store import GraphStore
 from braincore.index.code import CodeIndex, Scan
 from braincore.index.project import ProjectFiles
-from braincore.model.symbols import FileSymbols, symbol_ref
+from braincore.model.symbols import FileSymbols, Symbol, symbol_ref
 from braincore.rules.schema import RuleSet
 
 __all__ = ["Codebase"]
@@ -40,14 +40,15 @@ class Codebase:
             return None
         return [s.qualified_name for s in self._extract(path, data, language).symbols]
 
-    def update(self, graph: GraphStore, progress: Callable[[int], None]) -> Scan:
+    def update(self, graph: GraphStore | None, progress: Callable[[int], None]) -> Scan:
         """Bring index and graph to the working tree; unchanged files cost a stat."""
         with self._lock:
             scan = self._index.update(
                 self._sources(), self._extract, whole=True, max_bytes=self._max, progress=progress
             )
             self.last_scan = scan
-            self._project(graph)
+            if graph is not None:
+                self._project(graph)
             return scan
 
     def _sources(self) -> Iterator[tuple[str, str, Path]]:
@@ -120,13 +121,20 @@ class Codebase:
         names = self.files.symbols(path)
         return names is None or name not in names
 
-    def symbols_at(self, path: str, text: str, lines: set[int]) -> list[str]:
-        """References of the symbols of a text that contain any of the lines, innermost first."""
+    def symbols_of(self, path: str, text: str) -> tuple[Symbol, ...]:
+        """The symbols a text would define at this path; () where its language isn't known."""
         language = language_of(path)
         if language is None:
-            return []
-        found = self._extract(path, text.encode("utf-8", "surrogatepass"), language).symbols
-        hit = [s for s in found if any(s.first_line <= n <= s.last_line for n in lines)]
+            return ()
+        return self._extract(path, text.encode("utf-8", "surrogatepass"), language).symbols
+
+    def symbols_at(self, path: str, text: str, lines: set[int]) -> list[str]:
+        """References of the symbols of a text that contain any of the lines, innermost first."""
+        hit = [
+            s
+            for s in self.symbols_of(path, text)
+            if any(s.first_line <= n <= s.last_line for n in lines)
+        ]
         return [s.ref for s in sorted(hit, key=lambda s: s.last_line - s.first_line)]
 
     def counts(self) -> tuple[int, int, int]:

@@ -1,6 +1,7 @@
 """The edit: judged before it is written, with what is known about what it touches."""
 
 import json
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,21 +9,25 @@ from pathlib import Path
 
 from braincore.brain.parts import Parts
 from braincore.code import language_of
-from braincore.errors import InvalidInput
+from braincore.errors import InvalidInput, StoreError
+from braincore.graph import queries
 from braincore.guard.check import check_patch
 from braincore.guard.diff import apply_unified, unified_diff_edits
 from braincore.guard.negative import Armed
 from braincore.guard.overlay import Overlay
 from braincore.guard.tools import ToolEdits, edits_of
+from braincore.guard.touched import broken_signatures, changed_lines, may_change_signatures
 from braincore.intake.redact import redact
 from braincore.intake.statement import Caller
-from braincore.model.axes import EdgeType, EventOutcome, EventType, Kind, Lifecycle
+from braincore.model.axes import EdgeType, EventOutcome, EventType, Kind, Lifecycle, TruthStatus
 from braincore.model.edits import CheckResult, Edit, Verdict
 from braincore.model.records import Event, Record, new_id
 from braincore.model.refs import file_ref
 from braincore.model.said import STATED
 
 __all__ = ["Editing"]
+
+log = logging.getLogger("braincore")
 
 
 class Editing(Parts):
@@ -105,13 +110,15 @@ class Editing(Parts):
         return out
 
     def _known_about(self, edit: Edit) -> list[str]:
-        """Decisions and failures tied to the symbols an edit touches, or governing the file."""
+        """Decisions and failures tied to the symbols an edit touches, or governing the file; and
+        what depends on a signature that it breaks."""
+        lines = changed_lines(edit)
+        out = self._dependents(edit, lines)
         with self.keeper.lock:
             linked = self.table.linked_under(file_ref(edit.path))
         if not linked:
-            return []
-        touched = set(self.code.symbols_at(edit.path, edit.before or "", _changed_lines(edit)))
-        out = []
+            return out
+        touched = set(self.code.symbols_at(edit.path, edit.before or "", lines))
         for record in linked:
             refs = {e.to for e in record.edges if e.strength >= STATED}
             governs_file = any(
@@ -119,13 +126,35 @@ class Editing(Parts):
             )
             if record.superseded_by or not (governs_file or refs & touched):
                 continue
+            doubt = " (unconfirmed)" if record.truth_status is not TruthStatus.CONFIRMED else ""
             if record.kind is Kind.DECISION:
-                out.append(f"decision {record.id} governs this: {json.dumps(record.text)}")
-            elif record.kind is Kind.FAILURE and refs & touched:
-                out.append(f"failure {record.id} happened here: {json.dumps(record.title)}")
+                out.append(f"decision {record.id} governs this{doubt}: {json.dumps(record.text)}")
             elif refs & touched:
-                out.append(f"{record.kind} {record.id} is about this: {json.dumps(record.text)}")
+                said = json.dumps(record.title or record.text)
+                out.append(f"{record.kind} {record.id} is about this{doubt}: {said}")
         return out[:10]
+
+    def _dependents(self, edit: Edit, lines: set[int]) -> list[str]:
+        """Callers of what the edit removes or gives another signature, as the graph knows them."""
+        if edit.before is None or not may_change_signatures(edit, lines):
+            return []
+        before = self.code.symbols_of(edit.path, edit.before)
+        after = self.code.symbols_of(edit.path, edit.after or "")
+        out = []
+        for symbol in broken_signatures(before, after)[:5]:
+            callers = self.callers(symbol.ref)
+            if callers:
+                shown = ", ".join(callers[:5]) + (" …" if len(callers) > 5 else "")
+                out.append(f"{symbol.ref} changes for {len(callers)} callers: {shown}")
+        return out
+
+    def callers(self, ref: str) -> list[str]:
+        """What reaches a symbol within two hops; [] while the graph is not at hand."""
+        try:
+            return queries.dependents(self.keeper.graph, ref)
+        except StoreError as error:
+            log.warning("dependents of %s: %s", ref, error)
+            return []
 
     def refused(self, result: CheckResult, caller: Caller) -> None:
         """Note an edit that was stopped, as an event."""
@@ -151,15 +180,3 @@ class Editing(Parts):
                         )
                     ]
                 )
-
-
-def _changed_lines(edit: Edit) -> set[int]:
-    """The lines of the text before that an edit changes or inserts at; from 1."""
-    import difflib
-
-    one, two = (edit.before or "").splitlines(), (edit.after or "").splitlines()
-    out: set[int] = set()
-    for tag, i1, i2, _, _ in difflib.SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
-        if tag != "equal":
-            out.update(range(i1 + 1, max(i2, i1 + 1) + 1))
-    return out

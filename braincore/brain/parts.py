@@ -1,8 +1,12 @@
 """What every verb works with: keeper, code, rules, config and the clock of one worktree."""
 
+import atexit
+import hashlib
+import os
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from braincore.brain.codebase import Codebase
 from braincore.brain.keeper import Keeper
@@ -30,23 +34,33 @@ def wall_clock() -> datetime:
 class Parts:
     """One open brain without its verbs. Everything may be called from any thread."""
 
-    def __init__(self, place: Place, clock: Callable[[], datetime] = wall_clock) -> None:
+    def __init__(
+        self,
+        place: Place,
+        clock: Callable[[], datetime] = wall_clock,
+        keeper: Keeper | None = None,
+    ) -> None:
+        """`keeper`: that of another worktree's brain, since all worktrees share one store."""
         self.place = place
         self.clock = clock
-        self._rule_files = RuleFiles(place.brain, place.store / "mirror")
+        name = hashlib.sha256(os.fsencode(place.root)).hexdigest()[:12]
+        self._rule_files = RuleFiles(place.brain, place.store / "mirror" / name)
         self._rules_lock = threading.Lock()
         self._stamp: object = None
         self._rules = RuleSet((), ())
         self.config = Config()
         self.config_problem = ""
         self._refresh_rules()
-        self.keeper = Keeper(place, clock, fsync=self.config.fsync)
+        self._owns_keeper = keeper is None
+        self.keeper = keeper or Keeper(place, clock, fsync=self.config.fsync)
         self.code = Codebase(
             place.root,
-            place.store / "index" / "code.db",
+            place.store / "index" / f"code-{name}.db",
             str(place.store),
             self.config.max_file_bytes,
         )
+        self._closed = False
+        atexit.register(self.close)  # the graph engine crashes when it is left open at exit
         self._armed: dict[str, tuple[Record, Armed | None]] = {}
 
     @property
@@ -55,8 +69,13 @@ class Parts:
         return self.keeper.table
 
     def close(self) -> None:
-        """Bring everything to disk and let go of the store."""
-        self.keeper.close()
+        """Bring everything to disk and let go of the store; safe to call again."""
+        if self._closed:
+            return
+        self._closed = True
+        atexit.unregister(self.close)
+        if self._owns_keeper:
+            self.keeper.close()
         self.code.close()
 
     # — worktree —
@@ -66,16 +85,26 @@ class Parts:
 
         Returns the rules and config files that were brought back.
         """
-        gone = not (self.place.memory / ".git").exists()
+        restored = [] if self._marker.exists() else self._rule_files.restore()
         self.keeper.attach(self.place)
-        return self._rule_files.restore() if gone else []
+        with self._rules_lock:
+            self._rule_files.mirror()
+        return restored
+
+    @property
+    def _marker(self) -> Path:
+        """An ignored file that only braincore makes: where it is missing, `git clean` was here."""
+        return self.place.brain / ".internal-git"
 
     def index(self, progress: Callable[[int], None] = lambda done: None) -> Scan:
-        """Bring the code index to the working tree."""
-        return self.code.update(self.keeper.graph, progress)
+        """Bring the code index to the working tree. The graph shows the owner's own worktree."""
+        return self.code.update(self.keeper.graph if self._owns_keeper else None, progress)
 
     def rules(self) -> RuleSet:
         """Shipped and project rules as they are on disk now; stat'ed each time."""
+        in_the_way = self.place.brain.exists() and not self.place.brain.is_dir()
+        if not self._marker.exists() and not in_the_way:
+            self.attach()
         self._refresh_rules()
         return self._rules
 
@@ -98,8 +127,11 @@ class Parts:
             except (BraincoreError, OSError, UnicodeDecodeError) as error:
                 # The last good settings stay in force; status and doctor say what is wrong.
                 self.config_problem = str(error)
-            if self.place.brain.is_dir() and self.place.store.is_dir():
-                self._rule_files.mirror()
+            if self.place.store.is_dir():
+                if (
+                    self._marker.exists()
+                ):  # else `git clean` was here, and the mirror is all we have
+                    self._rule_files.mirror()
                 self._rule_files.set_flag("fail_closed", self.config.fail_closed)
             self._stamp = stamp
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from braincore.cli.output import fold, request
+from braincore.cli.output import fold, from_here, request
 from braincore.errors import InvalidInput
 
 __all__ = ["EXAMPLE", "arguments", "run"]
@@ -31,7 +31,7 @@ def run(given: argparse.Namespace) -> int:
     body = (
         {"diff": _read(given.diff)}
         if given.diff
-        else {"path": given.file, "content": _read(given.content)}
+        else {"path": from_here(given.file, given.path), "content": _read(given.content)}
     )
     return request(given, "check", body, _text)
 
@@ -41,7 +41,12 @@ def _read(name: str) -> str:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
         raise InvalidInput(f"{name}: {error.strerror}", "Name a readable file, or -.") from None
-    return data.decode("utf-8", "replace")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def _text(body: dict[str, Any]) -> str:

@@ -1,6 +1,9 @@
 """One request to the owner over its socket; starts an owner when none serves.
 
 Standard library only, and little of it: this runs for every command.
+
+The owner says `100 Continue` when it takes a request. Without that word the request certainly
+did nothing and may be made again to the next owner; after it, it is never repeated blindly.
 """
 
 import json
@@ -10,18 +13,26 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from braincore import __version__
 from braincore.errors import BraincoreError, OwnerError
 from braincore.locate import Place
 
-__all__ = ["Answer", "Refused", "ask", "running"]
+if TYPE_CHECKING:
+    import subprocess
+
+__all__ = ["Answer", "Refused", "ask", "serving", "stop"]
 
 START_SECONDS = 30.0
+STOP_SECONDS = 60.0
+ANSWER_SECONDS = 600.0
 POLL_SECONDS = 0.02
-NO_OWNER = (421, 426)
+AGAIN_SECONDS = 0.5
+KILLED_AT_MOST = 3
+NO_OWNER = (421, 426, 503)
+TAKEN = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class Refused(BraincoreError):
@@ -44,23 +55,43 @@ def ask(place: Place, verb: str, body: dict[str, Any], *, start: bool = True) ->
     return _start_and_ask(place, verb, body)
 
 
-def running(place: Place) -> bool:
-    """True when an owner serves this store."""
-    return _try(place, "ping", {}) is not None
+def serving(place: Place) -> int | None:
+    """The process id of the owner that serves this store, or None."""
+    answer = _try(place, "ping", {})
+    return int(answer.body["pid"]) if answer is not None else None
+
+
+def stop(place: Place) -> int | None:
+    """Ask the owner to leave and wait until it has; its process id, None when none served."""
+    answer = ask(place, "stop", {}, start=False)
+    if answer is None:
+        return None
+    pid = int(answer.body["pid"])
+    deadline = time.monotonic() + STOP_SECONDS
+    while _serves(place, pid):
+        if time.monotonic() > deadline:
+            raise OwnerError(f"The owner (pid {pid}) still works after {STOP_SECONDS:.0f} s")
+        time.sleep(POLL_SECONDS)
+    return pid
+
+
+def _serves(place: Place, pid: int) -> bool:
+    try:
+        if json.loads((place.store / "owner.json").read_bytes())["pid"] != pid:
+            return False
+        os.kill(pid, 0)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return True
 
 
 def _try(place: Place, verb: str, body: dict[str, Any]) -> Answer | None:
     try:
-        address = (place.store / "socket").read_text().strip()
+        address = os.fsdecode((place.store / "socket").read_bytes().strip())
     except OSError:
         return None
-    payload = json.dumps(body).encode("utf-8", "surrogatepass")
-    head = (
-        f"POST /v1/{verb} HTTP/1.1\r\nHost: braincore\r\nConnection: close\r\n"
-        f"X-Braincore-Store: {quote(str(place.store))}\r\nX-Braincore-Protocol: 1\r\n"
-        f"X-Braincore-Version: {__version__}\r\nContent-Type: application/json\r\n"
-        f"Content-Length: {len(payload)}\r\n\r\n"
-    ).encode()
+    if not address:
+        return None
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         try:
@@ -69,30 +100,47 @@ def _try(place: Place, verb: str, body: dict[str, Any]) -> Answer | None:
             return None
         except OSError as error:
             raise OwnerError(f"The owner's socket {address} can't be reached: {error}") from None
-        raw = _exchange(connection, head + payload)
+        connection.settimeout(ANSWER_SECONDS)
+        raw = _exchange(connection, _request(place, verb, body))
     finally:
         connection.close()
-    if raw is None:
-        return None
-    return _parse(raw)
+    return _parse(raw) if raw is not None else None
+
+
+def _request(place: Place, verb: str, body: dict[str, Any]) -> bytes:
+    # Arguments that are no UTF-8 arrive as lone surrogates, which JSON can't carry.
+    text = json.dumps(body, ensure_ascii=False)
+    payload = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").encode()
+    store, root = quote(os.fsencode(place.store)), quote(os.fsencode(place.root))
+    head = (
+        f"POST /v1/{verb} HTTP/1.1\r\nHost: braincore\r\nConnection: close\r\n"
+        f"Expect: 100-continue\r\nX-Braincore-Store: {store}\r\nX-Braincore-Root: {root}\r\n"
+        f"X-Braincore-Protocol: 1\r\nX-Braincore-Version: {__version__}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(payload)}\r\n\r\n"
+    )
+    return head.encode() + payload
 
 
 def _exchange(connection: socket.socket, request: bytes) -> bytes | None:
-    """The whole response; None when the owner went away before it took the request."""
-    try:
+    """The response; None when the owner went away before it took the request."""
+    try:  # noqa: SIM105 - contextlib is not loaded for this
         connection.sendall(request)
     except (BrokenPipeError, ConnectionResetError):
-        return None
+        pass  # an owner that turns a request away needn't read all of it first
     parts = []
     try:
         while part := connection.recv(1 << 16):
             parts.append(part)
     except ConnectionResetError:
         pass
-    if not parts:
-        # It may have done what was asked: not to be repeated blindly.
+    except TimeoutError:
+        raise OwnerError(f"The owner did not answer within {ANSWER_SECONDS:.0f} s") from None
+    raw = b"".join(parts)
+    if not raw:
+        return None
+    if raw == TAKEN[: len(raw)]:
         raise OwnerError("The owner ended while it worked on this; look with `braincore log`")
-    return b"".join(parts)
+    return raw.removeprefix(TAKEN)
 
 
 def _parse(raw: bytes) -> Answer | None:
@@ -103,25 +151,57 @@ def _parse(raw: bytes) -> Answer | None:
         headers = {
             k.strip().lower(): v.strip() for k, _, v in (line.partition(b":") for line in lines[1:])
         }
+        if status in NO_OWNER:
+            return None
         data = json.loads(body)
         code = int(headers.get(b"x-braincore-exit", b"0"))
     except (ValueError, IndexError):
-        raise OwnerError("The owner's answer can't be read") from None
-    if status in NO_OWNER:
-        return None
+        raise OwnerError("The owner's answer can't be read; look with `braincore log`") from None
+    if not isinstance(data, dict):
+        raise OwnerError("The owner's answer is no JSON object")
     if status != 200:
         raise Refused(str(data.get("error", f"the owner answered {status}")))
     return Answer(data, code)
 
 
 def _start_and_ask(place: Place, verb: str, body: dict[str, Any]) -> Answer:
-    import subprocess
-
     if os.environ.get("BRAINCORE_NO_SPAWN") == "1":
         raise OwnerError("No owner serves this repository, and starting one is turned off")
+    deadline = time.monotonic() + START_SECONDS
+    killed = 0
+    child = _spawn(place)
+    again = 0.0
+    try:
+        while time.monotonic() < deadline:
+            answer = _try(place, verb, body)
+            if answer is not None:
+                return answer
+            code = child.poll()
+            if code is not None and code > 0:
+                raise Refused(_problem(child))
+            if code is not None and not again:
+                # Killed, or another owner held the store: if that one leaves, ours is needed.
+                killed += code < 0
+                if killed >= KILLED_AT_MOST:
+                    raise OwnerError(f"The owner was killed {killed} times as it started")
+                again = time.monotonic() + (AGAIN_SECONDS if code == 0 else 0)
+            if again and time.monotonic() > again:
+                _let_go(child)
+                child, again = _spawn(place), 0.0
+            time.sleep(POLL_SECONDS)
+    finally:
+        _let_go(child)
+    raise OwnerError(
+        f"No owner answered within {START_SECONDS:.0f} s; see {Path(place.store) / 'log'}"
+    )
+
+
+def _spawn(place: Place) -> "subprocess.Popen[bytes]":
+    import subprocess
+
     command = [sys.executable, "-I", "-m", "braincore.serve.owner"]
     command += ["--store", str(place.store), "--root", str(place.root)]
-    child = subprocess.Popen(
+    return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -130,27 +210,18 @@ def _start_and_ask(place: Place, verb: str, body: dict[str, Any]) -> Answer:
         cwd=str(place.common_dir),
         env=_environment(),
     )
-    deadline = time.monotonic() + START_SECONDS
-    ended = False
-    try:
-        while time.monotonic() < deadline:
-            answer = _try(place, verb, body)
-            if answer is not None:
-                return answer
-            if not ended and child.poll() is not None:
-                ended = True
-                assert child.stderr is not None
-                problem = child.stderr.read().decode(errors="replace").strip()
-                if child.returncode != 0:
-                    raise Refused(problem.splitlines()[-1] if problem else "No owner could start.")
-            time.sleep(POLL_SECONDS)
-    finally:
-        assert child.stderr is not None
-        child.stderr.close()
-        child.returncode = child.returncode or 0  # it lives on without us: no warning about that
-    raise OwnerError(
-        f"No owner answered within {START_SECONDS:.0f} s; see {Path(place.store) / 'log'}"
-    )
+
+
+def _problem(child: "subprocess.Popen[bytes]") -> str:
+    assert child.stderr is not None
+    lines = child.stderr.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else f"No owner could start (exit code {child.returncode})."
+
+
+def _let_go(child: "subprocess.Popen[bytes]") -> None:
+    assert child.stderr is not None
+    child.stderr.close()
+    child.returncode = child.returncode or 0  # it lives on without us: no warning about that
 
 
 def _environment() -> dict[str, str]:
@@ -159,5 +230,5 @@ def _environment() -> dict[str, str]:
     return {
         k: v
         for k, v in os.environ.items()
-        if not k.startswith(("GIT_", "CLAUDE")) and not any(p in k for p in private)
+        if not k.startswith(("GIT_", "CLAUDE")) and not any(p in k.upper() for p in private)
     }

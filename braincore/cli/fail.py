@@ -2,8 +2,9 @@
 
 import argparse
 import os
+import re
 
-from braincore.cli.output import request, stored_line
+from braincore.cli.output import from_here, request, stored_line
 
 __all__ = ["EXAMPLE", "arguments", "run"]
 
@@ -49,11 +50,8 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _absolute(fragment: str, start: str) -> str:
-    """A file named from the working directory means that file, wherever the owner runs."""
-    if not fragment or os.path.isabs(fragment):
-        return fragment
-    for folder in (os.getcwd(), start):
-        path = os.path.join(folder, fragment)
-        if os.path.exists(path.partition(":")[0]):
-            return os.path.abspath(path)
-    return fragment
+    """The file as seen from here, its range kept."""
+    if not fragment or os.path.exists(fragment):
+        return from_here(fragment, start)
+    named = re.fullmatch(r"(.+?)([#:]L?\d.*)", fragment)
+    return from_here(named[1], start) + named[2] if named else fragment

@@ -4,8 +4,11 @@ import argparse
 import os
 import sys
 
+from braincore.errors import InvalidInput
+
 __all__ = ["EXAMPLE", "arguments", "run"]
 
+CLIENTS = ("claude",)
 EXAMPLE = "braincore hook claude < event.json"
 
 
@@ -16,6 +19,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run `hook`; the exit code."""
-    os.chdir(given.path)
+    if given.client not in CLIENTS:
+        raise InvalidInput(f"client {given.client!r} is unknown", f"Use {', '.join(CLIENTS)}.")
+    if given.path:
+        try:
+            os.chdir(given.path)
+        except OSError as error:
+            raise InvalidInput(f"{given.path}: {error.strerror}", "Check the path.") from None
     script = os.path.join(os.path.dirname(os.path.dirname(__file__)), "serve", "hook_client.py")
     os.execv(sys.executable, [sys.executable, "-S", "-E", "-I", script, given.client])

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from braincore import __version__
+from braincore.cli.output import printable, to_nowhere
 from braincore.errors import BraincoreError
 
 __all__ = ["COMMANDS", "main"]
@@ -52,6 +53,7 @@ def _usage() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. 0 done, 1 error, 2 conflict, deny or abstain of a check."""
+    _open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in given
     try:
@@ -59,10 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BraincoreError as error:
         if as_json:
             sys.stdout.write(json.dumps({"outcome": "error", "error": str(error)}) + "\n")
-        sys.stderr.write(f"braincore: {error}\n")
+        else:
+            sys.stderr.write(f"braincore: {printable(str(error), sys.stderr)}\n")
         return 1
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader left; nothing is wrong
+        to_nowhere()  # the reader left; nothing is wrong
         return 0
     except KeyboardInterrupt:
         sys.stderr.write("braincore: interrupted\n")
@@ -107,7 +110,8 @@ def _run(given: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.add_argument("-C", dest="path", default=None, metavar="PATH", help="the repository")
     parsed: Any = parser.parse_args(rest)
-    parsed.path = parsed.path or path or _here()
+    # A hook stands wherever its client put it, and says itself when that place is gone.
+    parsed.path = parsed.path or path or ("" if name == "hook" else _here())
     code: int = module.run(parsed)
     return code
 
@@ -121,6 +125,14 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise _Usage(f"{message}. See `{self.prog} --help`")
+
+
+def _open_streams() -> None:
+    """Streams that came closed lead nowhere; else the next file opened would take their place."""
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(fd, "w" if fd else "r", closefd=False))
 
 
 def _here() -> str:

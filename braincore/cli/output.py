@@ -2,15 +2,26 @@
 
 import argparse
 import json
+import os
 import sys
 import textwrap
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
 from braincore.cli.client import Answer, ask
+from braincore.errors import InvalidInput
 from braincore.locate import find_initialised
 
-__all__ = ["fold", "index_line", "request", "show", "stored_line"]
+__all__ = [
+    "fold",
+    "from_here",
+    "index_line",
+    "printable",
+    "request",
+    "show",
+    "stored_line",
+    "to_nowhere",
+]
 
 
 def request(
@@ -31,12 +42,39 @@ def show(given: argparse.Namespace, answer: Answer, text: Callable[[dict[str, An
         out = json.dumps(answer.body, indent=None, ensure_ascii=True)
     else:
         out = text(answer.body)
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(out.encode(encoding, "backslashreplace").decode(encoding))
-    if out:
-        sys.stdout.write("\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(printable(out, sys.stdout))
+        if out:
+            sys.stdout.write("\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        to_nowhere()
+        why = f"the answer can't be printed: {error.strerror}"
+        raise InvalidInput(why, "It was carried out; mend where the output goes.") from None
     return answer.exit_code
+
+
+def to_nowhere() -> None:
+    """Drop what is still to be printed, so that Python doesn't complain at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def printable(text: str, stream: TextIO) -> str:
+    """A text with what the stream's encoding lacks written as escapes."""
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def from_here(path: str, start: str) -> str:
+    """A path that exists as seen from the working directory or from -C means that file, as an
+    absolute path; any other is left to mean one from the root."""
+    for folder in ("", start):
+        joined = os.path.join(folder, path)
+        if path and os.path.exists(joined):
+            return os.path.abspath(joined)
+    return path
 
 
 def fold(text: str, indent: str = "    ") -> str:

@@ -2,7 +2,7 @@
 
 import os
 
-from braincore.errors import StoreError
+from braincore.errors import InvalidInput, StoreError
 from braincore.locate import Place
 
 __all__ = ["prepare"]
@@ -17,7 +17,16 @@ _CONFIG = """# Settings of this repository's brain; docs/operations.md lists eve
 
 def prepare(place: Place) -> bool:
     """Make store and .braincore; True when the repository had no brain before."""
+    if any("\udc80" <= c <= "\udcff" for c in str(place.root)):
+        raise InvalidInput(
+            f"The path {str(place.root)!r} is not UTF-8",
+            "Rename the folder; its indexes need that.",
+        )
     fresh = not (place.store / "journal.git").is_dir()
+    for path in (place.brain, place.memory, place.store):
+        if path.is_symlink() or (path.exists() and not path.is_dir()):
+            what = "a symbolic link" if path.is_symlink() else "no folder"
+            raise InvalidInput(f"{path} is {what}", "Move it away, then run `braincore init`.")
     try:
         place.store.mkdir(parents=True, exist_ok=True)
         os.chmod(place.store, 0o700)

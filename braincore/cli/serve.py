@@ -4,6 +4,8 @@ import argparse
 import os
 import sys
 
+from braincore.cli.client import serving
+from braincore.errors import OwnerBusy
 from braincore.locate import find_initialised
 
 __all__ = ["EXAMPLE", "arguments", "run"]
@@ -19,6 +21,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Run `serve`; the exit code."""
     place = find_initialised(given.path)
+    if (pid := serving(place)) is not None:
+        raise OwnerBusy(str(place.store), pid)
     command = [sys.executable, "-I", "-m", "braincore.serve.owner", "--foreground"]
     command += ["--store", str(place.store), "--root", str(place.root)]
     os.execv(sys.executable, command)

@@ -1,10 +1,9 @@
 """`braincore uninstall`: take hooks, journal and indexes away again."""
 
 import argparse
-import time
 from typing import Any
 
-from braincore.cli.client import Answer, ask
+from braincore.cli.client import Answer, stop
 from braincore.cli.output import show
 from braincore.locate import find_initialised
 
@@ -26,10 +25,7 @@ def run(given: argparse.Namespace) -> int:
     hooks = [done.path for done in uninstall(place)]
     gone: list[str] = []
     if not given.keep_memory:
-        if ask(place, "stop", {}, start=False) is not None:
-            deadline = time.monotonic() + 60
-            while (place.store / "owner.json").exists() and time.monotonic() < deadline:
-                time.sleep(0.02)
+        stop(place)
         gone = remove_store(place)
     return show(
         given, Answer({"outcome": "uninstalled", "hooks": hooks, "removed": gone}, 0), _text

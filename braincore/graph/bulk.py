@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from braincore.graph.projection import (
     COMMIT,
     FAMILIES,
-    apply_events,
     edges_of,
     end_of,
+    event_row,
     row_of,
 )
 from braincore.graph.store import GraphStore
@@ -36,6 +36,7 @@ def load_everything(
             if end in ends:
                 ends[end][value] = None
             edges[str(edge.type), table, end].append((record.id, value, float(edge.strength)))
+    happened = {e.id: list(event_row(e).values()) for e in events}
     there = {row[0] for rows in nodes.values() for row in rows}
     with graph.transaction():
         for table, rows in nodes.items():
@@ -46,8 +47,8 @@ def load_everything(
             "Symbol",
             [[ref, *ref.split("::", 1), "", "", "", 0, 0, "false"] for ref in ends["Symbol"]],
         )
+        graph.load("Event", list(happened.values()))
         for (kind, one, two), pairs in edges.items():
             alive = [p for p in pairs if two in ends or p[1] in there]
             graph.load(kind, alive, (one, two))
         graph.set_meta(COMMIT, commit)
-    apply_events(graph, list(events), commit)

@@ -27,7 +27,10 @@ def apply_code(
     with graph.transaction():
         for path in gone:
             orphans |= _clear(graph, path, keep=set())
-            graph.run("MATCH (f:File {path: $path}) SET f.indexed = false", {"path": path})
+            graph.run(
+                "MATCH (f:File {path: $path}) SET f.indexed = false, f.language = ''",
+                {"path": path},
+            )
             orphans.add(("File", path))
         fresh = not graph.run("MATCH (f:File) WHERE f.indexed RETURN f.path LIMIT 1")
         for file in files:

@@ -1,7 +1,7 @@
 """Records into the graph. One function serves live writes, replay and rebuild."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from braincore.graph.store import GraphStore, pairs
 from braincore.model.axes import EdgeType, Kind
@@ -44,20 +44,31 @@ def apply_records(
     changes: Iterable[tuple[Record | None, Record | None]],
     body_of: Mapping[str, str],
     commit: str,
+    pointing_at: Callable[[str], Iterable[Record]] = lambda record_id: (),
 ) -> None:
     """Project record changes (old, new) and the commit they belong to, in one transaction.
 
-    Applying the same changes twice leaves the same graph. `body_of` maps ids to JSON bodies.
+    Applying the same changes twice leaves the same graph. `body_of` maps ids to JSON bodies;
+    `pointing_at` gives the records that have an edge to a record which is new.
     """
+    first: dict[str, Record | None] = {}
+    last: dict[str, tuple[Record | None, Record | None]] = {}
+    for old, new in changes:
+        either = new or old
+        assert either is not None
+        first.setdefault(either.id, old)
+        last[either.id] = (old, new)
+    written = {i: new for i, (_, new) in last.items() if new is not None}
     with graph.transaction():
-        written = []
-        for old, new in changes:
-            if new is not None:
-                _put(graph, new, body_of.get(new.id, "{}"))
-                written.append(new)
-            elif old is not None:
+        for old, new in last.values():
+            if new is None and old is not None:
                 _remove(graph, old)
-        for record in written:
+        for record in written.values():
+            _put(graph, record, body_of.get(record.id, "{}"))
+        waiting = {
+            r.id: r for i in written if first[i] is None for r in pointing_at(i) if r.id not in last
+        }
+        for record in (*written.values(), *waiting.values()):
             _link(graph, record)
         graph.set_meta(COMMIT, commit)
 
@@ -82,7 +93,7 @@ def row_of(record: Record, body: str) -> dict[str, object]:
         "text": _text(record.text),
         "title": _text(record.title),
         "target": _text(record.target),
-        "namespace": record.namespace,
+        "namespace": _text(record.namespace),
         "truth_status": str(record.truth_status),
         "lifecycle": str(record.lifecycle),
         "source_ref": _text(record.source_ref),
@@ -102,50 +113,97 @@ def _text(value: str) -> str:
 def edges_of(record: Record) -> list[Edge]:
     """The edges a record stands for: its own, and its supersession chain.
 
-    What the schema has no table for stays in the journal only.
+    One edge of a type between two nodes; what the schema has no table for stays in the journal.
     """
     chain = [Edge(EdgeType.SUPERSEDED_BY, i, 1.0) for i in record.superseded_by]
     table = FAMILIES[record.kind]
-    return [e for e in (*record.edges, *chain) if (str(e.type), table, end_of(e)[0]) in _PAIRS]
+    out: dict[tuple[str, str, str], Edge] = {}
+    for edge in (*record.edges, *chain):
+        end, _, value = end_of(edge)
+        if (str(edge.type), table, end) in _PAIRS:
+            out.setdefault((str(edge.type), end, value), edge)
+    return list(out.values())
 
 
 def end_of(edge: Edge) -> tuple[str, str, str]:
     """Node table, key column and key value of an edge's end."""
-    match ref_type(edge.to):
+    to = _text(edge.to)
+    match ref_type(to):
         case RefType.RECORD:
-            kind = kind_of_id(edge.to)
-            return FAMILIES.get(kind, "Event"), "id", edge.to
+            return FAMILIES.get(kind_of_id(to), "Event"), "id", to
         case RefType.SYMBOL:
-            return "Symbol", "ref", edge.to
+            return "Symbol", "ref", to
         case RefType.FILE:
-            return "File", "path", path_of_ref(edge.to)
+            return "File", "path", path_of_ref(to)
         case RefType.ENTITY:
-            return "Entity", "name", edge.to
+            return "Entity", "name", to
 
 
 def _link(graph: GraphStore, record: Record) -> None:
+    """Give a record's node the edges it stands for and no others; nothing when it isn't there.
+
+    Only what differs is touched: once an edge was deleted and created again in one transaction,
+    the engine's DETACH DELETE of one end leaves half of it at the other.
+    """
     table = FAMILIES[record.kind]
-    before = _targets(graph, table, record.id)
-    if before:
-        graph.run(f"MATCH (n:{table} {{id: $id}})-[e:{_OUT}]->() DELETE e", {"id": record.id})
-    for edge in edges_of(record):
-        end, key, value = end_of(edge)
-        if end == "Symbol":
-            _stub_symbol(graph, value)
-        elif end == "File":
-            graph.run(
-                "MERGE (f:File {path: $path}) ON CREATE SET f.language = '', f.indexed = false",
-                {"path": value},
-            )
-        elif end == "Entity":
-            graph.run("MERGE (e:Entity {name: $name})", {"name": _text(value)})
+    found = graph.run(
+        f"MATCH (n:{table} {{id: $id}}) OPTIONAL MATCH (n)-[e:{_OUT}]->(m) "
+        "RETURN label(e), label(m), m.id, m.name, m.path, m.ref, e.strength",
+        {"id": record.id},
+    )
+    if not found:
+        return
+    there = {
+        (str(kind), str(end), str(_key(end, *keys))): strength
+        for kind, end, *keys, strength in found
+        if kind
+    }
+    wanted = {(str(e.type), end_of(e)[0], end_of(e)[2]): e for e in edges_of(record)}
+    freed = set()
+    for kind, end, value in there.keys() - wanted.keys():
         graph.run(
-            f"MATCH (n:{table} {{id: $id}}), (m:{end} {{{key}: $to}}) "
-            f"CREATE (n)-[:{edge.type} {{strength: $strength}}]->(m)",
-            {"id": record.id, "to": _text(value), "strength": float(edge.strength)},
+            f"MATCH (:{table} {{id: $id}})-[e:{kind}]->(:{end} {{{key_of(end)}: $to}}) DELETE e",
+            {"id": record.id, "to": value},
         )
-    after = _targets(graph, table, record.id) if before else set()
-    collect(graph, before - after)
+        freed.add((end, value))
+    for (kind, end, value), edge in wanted.items():
+        given = {"id": record.id, "to": value, "strength": float(edge.strength)}
+        to = f"{end} {{{key_of(end)}: $to}}"
+        if (kind, end, value) not in there:
+            _stub(graph, end, value)
+            graph.run(
+                f"MATCH (n:{table} {{id: $id}}), (m:{to}) "
+                f"CREATE (n)-[:{kind} {{strength: $strength}}]->(m)",
+                given,
+            )
+        elif there[kind, end, value] != edge.strength:
+            graph.run(
+                f"MATCH (:{table} {{id: $id}})-[e:{kind}]->(:{to}) SET e.strength = $strength",
+                given,
+            )
+    collect(graph, ((end, value) for end, value in freed if end in _KEYS))
+
+
+def key_of(table: str) -> str:
+    """The column a node table is looked up by."""
+    return _KEYS.get(table, "id")
+
+
+def _key(end: str, record_id: str, name: str, path: str, ref: str) -> str:
+    return {"Entity": name, "File": path, "Symbol": ref}.get(end, record_id)
+
+
+def _stub(graph: GraphStore, end: str, value: str) -> None:
+    """Make an end that is no record, in case it isn't there."""
+    if end == "Symbol":
+        _stub_symbol(graph, value)
+    elif end == "File":
+        graph.run(
+            "MERGE (f:File {path: $path}) ON CREATE SET f.language = '', f.indexed = false",
+            {"path": value},
+        )
+    elif end == "Entity":
+        graph.run("MERGE (e:Entity {name: $name})", {"name": value})
 
 
 def _stub_symbol(graph: GraphStore, ref: str) -> None:
@@ -176,7 +234,7 @@ def collect(graph: GraphStore, ends: Iterable[tuple[str, str]]) -> None:
         alive = "false" if end == "Entity" else "m.indexed"
         graph.run(
             f"MATCH (m:{end} {{{key}: $value}}) WHERE NOT {alive} AND NOT (m)<-[]-() "
-            "AND NOT (m)-[]->() DELETE m",
+            "AND NOT (m)-[]->() DETACH DELETE m",
             {"value": value},
         )
 
@@ -184,6 +242,7 @@ def collect(graph: GraphStore, ends: Iterable[tuple[str, str]]) -> None:
 def _remove(graph: GraphStore, record: Record) -> None:
     table = FAMILIES[record.kind]
     ends = _targets(graph, table, record.id)
+    graph.run(f"MATCH (:{table} {{id: $id}})-[e:{_OUT}]->() DELETE e", {"id": record.id})
     graph.run(f"MATCH (n:{table} {{id: $id}}) DETACH DELETE n", {"id": record.id})
     collect(graph, ends)
 
@@ -192,23 +251,28 @@ def apply_events(graph: GraphStore, events: Sequence[Record], commit: str) -> No
     """Project a batch of events and the commit they belong to, in one transaction."""
     with graph.transaction():
         for record in events:
-            body = record.body
-            assert isinstance(body, Event)
             graph.run(
                 "MERGE (e:Event {id: $id}) SET e.type = $type, e.outcome = $outcome, "
                 "e.session = $session, e.text = $text, e.target = $target, "
                 "e.created_at = $created_at",
-                {
-                    "id": record.id,
-                    "type": str(body.type),
-                    "outcome": str(body.outcome),
-                    "session": body.session,
-                    "text": _text(record.text),
-                    "target": _text(record.target),
-                    "created_at": iso(record.created_at),
-                },
+                event_row(record),
             )
         graph.set_meta(COMMIT, commit)
+
+
+def event_row(record: Record) -> dict[str, object]:
+    """An event as the columns of its node table."""
+    body = record.body
+    assert isinstance(body, Event)
+    return {
+        "id": record.id,
+        "type": str(body.type),
+        "outcome": str(body.outcome),
+        "session": _text(body.session),
+        "text": _text(record.text),
+        "target": _text(record.target),
+        "created_at": iso(record.created_at),
+    }
 
 
 def json_body(body: object) -> str:

@@ -6,8 +6,11 @@ Database, log and shadow are one unit: what can't be opened is set aside togethe
 import atexit
 import contextlib
 import csv
+import fcntl
 import hashlib
+import os
 import re
+import shutil
 import tempfile
 import threading
 import warnings
@@ -29,54 +32,101 @@ _open: dict[str, "GraphStore"] = {}
 _registry = threading.Lock()
 
 
+ENGINE_FAULTS = (RuntimeError, IndexError, ValueError, OverflowError, MemoryError)
+"""What the engine's exceptions become in Python; a damaged file raises any of them."""
+
+_IN_USE = "lock on file"
+_NULL = "\x01braincore-null\x01"
+
+
 class GraphStore:
-    """One open graph file. Every call holds `lock`; a query takes all its rows and is closed."""
+    """One open graph file. Every call holds `lock`; a query takes all its rows and is closed.
+
+    `fresh`: made just now, and no transaction since.
+    """
+
+    fresh: bool
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lock = threading.RLock()
         self._prepared: dict[str, Any] = {}
-        key = str(path.absolute())
+        self._depth = 0
+        self._opening = path.with_name(path.name + ".opening")
+        self._key = str(path.absolute())
         with _registry:
             # Two read-write databases on one path in one process silently lose rows.
-            if key in _open:
-                raise StoreError(key, "this process has it open already")
-            self._db, self._connection = self._open_or_rebuild()
-            _open[key] = self
-        self._key = key
+            if self._key in _open:
+                raise StoreError(self._key, "this process has it open already")
+            self._claim = self._claimed()
+            try:
+                self._db, self._connection = self._open_or_anew()
+            except StoreError:
+                os.close(self._claim)
+                raise
+            _open[self._key] = self
         atexit.register(self.close)
 
-    def _open_or_rebuild(self) -> tuple[Any, Any]:
+    def _claimed(self) -> int:
+        """A lock for as long as the file is open: what is in use must never be set aside."""
         try:
-            return self._connect()
-        except (RuntimeError, OSError, IndexError):
-            self.set_aside()
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            fd = os.open(self.path.parent / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError(str(self.path), str(error)) from None
         try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            raise StoreError(str(self.path), "another process has it open") from None
+        return fd
+
+    def renew(self) -> None:
+        """Set the file aside and go on with an empty graph; hold `lock` until it is filled."""
+        with self.lock:
+            self._disconnect()
+            self._set_aside()
+            self._db, self._connection = self._open_or_anew()
+
+    def _open_or_anew(self) -> tuple[Any, Any]:
+        try:
+            for stray in self.path.parent.glob("load-*"):
+                shutil.rmtree(stray)
+            if self._opening.exists():  # a damaged file can crash the process that opens it
+                self._set_aside()
+            try:
+                return self._connect()
+            except ENGINE_FAULTS as error:
+                if _IN_USE in str(error):  # by some other tool
+                    raise
+                self._set_aside()
             return self._connect()
-        except (RuntimeError, OSError) as error:
+        except (OSError, *ENGINE_FAULTS) as error:
+            with contextlib.suppress(OSError):
+                self._opening.unlink()
             raise StoreError(str(self.path), str(error)) from None
 
     def _connect(self) -> tuple[Any, Any]:
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         fresh = not self.path.exists()
         if fresh:
-            self.set_aside()  # a stray log without its database stops it from opening
+            self._set_aside()  # a stray log without its database stops it from opening
+        self._opening.touch(mode=0o600)
         db = kuzu.Database(str(self.path), buffer_pool_size=BUFFER_POOL, max_db_size=MAX_DB)
         connection = kuzu.Connection(db, num_threads=1)
         connection.set_query_timeout(QUERY_SECONDS * 1000)
         try:
             if fresh:
-                for statement in schema():
+                mark = f"CREATE (:Meta {{key: 'schema', value: '{schema_id()}'}})"
+                for statement in ("BEGIN TRANSACTION", *schema(), mark, "COMMIT"):
                     _done(connection.execute(statement))
-                _done(
-                    connection.execute(f"CREATE (:Meta {{key: 'schema', value: '{schema_id()}'}})")
-                )
             elif self._schema_of(connection) != schema_id():
                 raise RuntimeError("made with another schema")
-        except RuntimeError:
+        except ENGINE_FAULTS:
             connection.close()
             db.close()
             raise
+        self._opening.unlink()
+        self.fresh = fresh
         return db, connection
 
     @staticmethod
@@ -86,16 +136,24 @@ class GraphStore:
         result.close()
         return str(rows[0][0]) if rows else ""
 
-    def set_aside(self) -> None:
+    def _set_aside(self) -> None:
         """Move database, log and shadow away as one unit; the newest wreck is kept for a look."""
-        for file in self.path.parent.glob(self.path.name + "*"):
-            if not file.name.endswith(".broken"):
-                file.replace(file.with_name(file.name + ".broken"))
+        self._opening.unlink(missing_ok=True)
+        found = sorted(self.path.parent.glob(self.path.name + "*"))
+        if not (wrecks := [f for f in found if not f.name.endswith(".broken")]):
+            return
+        for old in found:
+            if old.name.endswith(".broken"):
+                shutil.rmtree(old) if old.is_dir() else old.unlink()
+        for file in wrecks:
+            file.replace(file.with_name(file.name + ".broken"))
 
     def run(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[list[Any]]:
         """All rows of one statement. Raises StoreError with the engine's message."""
         given = dict(parameters or {})
         with self.lock:
+            if self._connection is None:
+                raise StoreError(str(self.path), "it is closed")
             try:
                 statement = self._prepared.get(query)
                 if statement is None:
@@ -107,20 +165,28 @@ class GraphStore:
                 rows: list[list[Any]] = result.get_all()
                 result.close()
                 return rows
-            except RuntimeError as error:
+            except ENGINE_FAULTS as error:
                 raise StoreError(str(self.path), str(error)) from None
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Statements that take effect together or not at all."""
+        """Statements that take effect together or not at all; one inside another joins it."""
         with self.lock:
-            self.run("BEGIN TRANSACTION")
+            if not self._depth:
+                self.run("BEGIN TRANSACTION")
+            self.fresh = False
+            self._depth += 1
             whole = False
             try:
                 yield
                 whole = True
             finally:
-                self.run("COMMIT" if whole else "ROLLBACK")
+                self._depth -= 1
+                if not whole and not self._depth:
+                    with contextlib.suppress(StoreError):  # a statement that failed ended it
+                        self.run("ROLLBACK")
+            if not self._depth:
+                self.run("COMMIT")
 
     def load(
         self, table: str, rows: Sequence[Sequence[object]], pair: tuple[str, str] | None = None
@@ -128,24 +194,27 @@ class GraphStore:
         """Rows into a table by COPY; `pair` names the ends of a relation that has several."""
         if not rows:
             return
-        with tempfile.TemporaryDirectory(dir=self.path.parent) as folder, self.lock:
-            file = Path(folder) / "rows.csv"
-            with file.open("w", encoding="utf-8", newline="") as out:
-                csv.writer(
-                    out,
-                    quoting=csv.QUOTE_ALL,
-                    escapechar="\\",
-                    doublequote=False,
-                    lineterminator="\n",
-                ).writerows(rows)
-            # parallel=false: values hold line breaks; without null_strings "" becomes NULL
-            ends = f"from='{pair[0]}', to='{pair[1]}', " if pair else ""
-            options = f"{ends}header=false, parallel=false, escape='\\\\', null_strings=['\x01']"
-            name = str(file).replace("\\", "\\\\").replace("'", "\\'")
+        # parallel=false: values hold line breaks; without null_strings "" becomes NULL; what is not
+        # said is guessed from the rows
+        ends = f"from='{pair[0]}', to='{pair[1]}', " if pair else ""
+        options = (
+            f"{ends}header=false, parallel=false, auto_detect=false, delim=',', quote='\"', "
+            f"escape='\\\\', null_strings=['{_NULL}']"
+        )
+        with self.lock:
+            if self._connection is None:
+                raise StoreError(str(self.path), "it is closed")
+            self._connection.set_query_timeout(0)  # as long as the rows need
             try:
-                self._connection.execute(f"COPY {table} FROM '{name}' ({options})").close()
-            except RuntimeError as error:
+                with tempfile.TemporaryDirectory(dir=self.path.parent, prefix="load-") as folder:
+                    file = Path(folder) / "rows.csv"
+                    _write_csv(file, rows)
+                    name = str(file).replace("\\", "\\\\").replace("'", "\\'")
+                    self._connection.execute(f"COPY {table} FROM '{name}' ({options})").close()
+            except (OSError, *ENGINE_FAULTS) as error:
                 raise StoreError(str(self.path), str(error)) from None
+            finally:
+                self._connection.set_query_timeout(QUERY_SECONDS * 1000)
 
     def meta(self, key: str) -> str | None:
         """A value of the Meta table."""
@@ -158,18 +227,31 @@ class GraphStore:
 
     def checkpoint(self) -> None:
         """Fold the log into the file; for quiet moments."""
-        with self.lock:
-            self._connection.execute("CHECKPOINT").close()
+        self.run("CHECKPOINT")
 
     def close(self) -> None:
         """Results are closed already; then the connection, then the database."""
         with self.lock, _registry:
-            if _open.pop(self._key, None) is None:
+            if _open.get(self._key) is not self:
                 return
-            self._prepared.clear()
+            del _open[self._key]
+            self._disconnect()
+            os.close(self._claim)
+        atexit.unregister(self.close)
+
+    def _disconnect(self) -> None:
+        self._prepared.clear()
+        if self._connection is not None:
             self._connection.close()
             self._db.close()
-        atexit.unregister(self.close)
+            self._connection = self._db = None
+
+
+def _write_csv(file: Path, rows: Sequence[Sequence[object]]) -> None:
+    with file.open("w", encoding="utf-8", newline="") as out:
+        csv.writer(
+            out, quoting=csv.QUOTE_ALL, escapechar="\\", doublequote=False, lineterminator="\n"
+        ).writerows(rows)
 
 
 def _done(result: Any) -> None:

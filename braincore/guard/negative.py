@@ -4,9 +4,9 @@ Compared token by token, so line breaks, spacing and comments don't hide it. Wha
 had is not held against the edit.
 """
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 
 from braincore.code import DEDENT, INDENT, NEWLINE, Token, find_fragment, tokens
 from braincore.model.axes import Severity
@@ -17,12 +17,16 @@ __all__ = ["MIN_TOKENS", "Armed", "brought_back", "solid_tokens"]
 MIN_TOKENS = 5
 """A shorter fragment stands in too much innocent code to be told again."""
 
+_WORD = re.compile(r"\w+")
 _MARKERS = frozenset({NEWLINE, INDENT, DEDENT})
 
 
 @dataclass(frozen=True, slots=True)
 class Armed:
-    """A failure as the guard needs it. `places` empty: it may come back anywhere."""
+    """A failure as the guard needs it. `places` empty: it may come back anywhere.
+
+    `needle`: the fragment's tokens; `anchor`: its longest word, without which a text can't hold it.
+    """
 
     id: str
     title: str
@@ -32,11 +36,14 @@ class Armed:
     language: str
     places: tuple[str, ...]
     text: str
+    needle: tuple[Token, ...] = field(init=False, repr=False, compare=False)
+    anchor: str = field(init=False, repr=False, compare=False)
 
-
-@lru_cache(maxsize=512)
-def _tokens(text: str, language: str) -> tuple[Token, ...]:
-    return tokens(text, language)
+    def __post_init__(self) -> None:
+        needle = tokens(self.text, self.language)
+        told = (word for t in needle if t.text not in _MARKERS for word in _WORD.findall(t.text))
+        object.__setattr__(self, "needle", needle)
+        object.__setattr__(self, "anchor", max(told, key=len, default=""))
 
 
 def solid_tokens(text: str, language: str) -> int:
@@ -53,20 +60,17 @@ def brought_back(edit: Edit, language: str, failures: Sequence[Armed]) -> list[F
     if edit.after is None or edit.after == edit.before:
         return []
     out = []
+    said = set(_WORD.findall(edit.after))
     after: tuple[Token, ...] | None = None
     before: tuple[Token, ...] = ()
     for failure in failures:
-        if failure.language != language:
-            continue
-        needle = _tokens(failure.text, failure.language)
-        solid = [t.text for t in needle if t.text not in _MARKERS]
-        if not solid or max(solid, key=len) not in edit.after:
+        if failure.language != language or (failure.anchor and failure.anchor not in said):
             continue
         if after is None:
             after = tokens(edit.after, language)
             before = tokens(edit.before, language) if edit.before else ()
-        found = find_fragment(after, needle)
-        had = len(find_fragment(before, needle)) if before and found else 0
+        found = find_fragment(after, failure.needle)
+        had = len(find_fragment(before, failure.needle)) if before and found else 0
         if len(found) > had:
             out.append(_finding(failure, edit, found[-1 if had else 0]))
     return out

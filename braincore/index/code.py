@@ -5,19 +5,25 @@ the graph projection knows what it has not seen.
 """
 
 import json
+import os
 import sqlite3
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import astuple, dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from braincore.errors import StoreError
 from braincore.model.symbols import FileSymbols, Reference, Symbol
 
 __all__ = ["CodeIndex", "Scan"]
 
 VERSION = "3"
 """Raised when rows change shape or meaning: an older file is thrown away and built anew."""
+
+RACY_NS = 2_000_000_000
+"""Coarsest step of file times in use: two seconds."""
 
 Extract = Callable[[str, bytes, str], FileSymbols]
 
@@ -37,22 +43,37 @@ class CodeIndex:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            self._db = self._connect()
-        except sqlite3.DatabaseError:
-            self._db = self._anew()
-        if self._meta("version") != VERSION:
-            self._db.close()
-            self._db = self._anew()
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            try:
+                self._db = self._connect()
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError):  # full, locked, read-only
+                    raise
+                self._db = self._anew()
+            if self._meta("version") != VERSION:
+                self._db.close()
+                self._db = self._anew()
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(str(path), str(error)) from None
 
     def _anew(self) -> sqlite3.Connection:
-        for file in self._path.parent.glob(self._path.name + "*"):
-            file.unlink()
+        for ending in ("", "-wal", "-shm"):
+            self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
         return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._path, check_same_thread=False)
+        try:
+            self._prepare(db)
+        except sqlite3.Error:
+            db.close()
+            raise
+        self._path.chmod(0o600)
+        return db
+
+    @staticmethod
+    def _prepare(db: sqlite3.Connection) -> None:
         db.executescript(
             """
             PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
@@ -73,8 +94,6 @@ class CodeIndex:
             db.execute("INSERT INTO meta VALUES ('id', ?)", (uuid.uuid4().hex,))
             db.execute("INSERT INTO meta VALUES ('generation', '0')")
             db.commit()
-        self._path.chmod(0o600)
-        return db
 
     def _meta(self, key: str) -> str:
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -101,8 +120,27 @@ class CodeIndex:
     ) -> Scan:
         """Bring the index to the files given as (path, language, file on disk).
 
-        `whole`: these are all files, so those not among them are gone.
+        `whole`: these are all files, so those not among them are gone. Raises StoreError; a
+        damaged index is thrown away and built anew by the next update.
         """
+        try:
+            return self._update(files, extract, whole=whole, max_bytes=max_bytes, progress=progress)
+        except sqlite3.DatabaseError as error:
+            self._db.rollback()
+            if not isinstance(error, sqlite3.OperationalError):
+                self._db.close()
+                self._db = self._anew()
+            raise StoreError(str(self._path), str(error)) from None
+
+    def _update(
+        self,
+        files: Iterable[tuple[str, str, Path]],
+        extract: Extract,
+        *,
+        whole: bool,
+        max_bytes: int,
+        progress: Callable[[int], None],
+    ) -> Scan:
         known = {
             p: (int(m), int(s), str(h))
             for p, m, s, h in self._db.execute(
@@ -137,22 +175,19 @@ class CodeIndex:
             if old is not None and old[2] == digest:
                 self._db.execute(
                     "UPDATE file SET mtime = ?, size = ? WHERE path = ?",
-                    (stat.st_mtime_ns, stat.st_size, path),
+                    (_settled(stat), stat.st_size, path),
                 )
                 continue
             self._write(
-                extract(path, data, language), stat.st_mtime_ns, stat.st_size, digest, generation
+                extract(path, data, language), _settled(stat), stat.st_size, digest, generation
             )
             changed.append(path)
-            if len(changed) % 200 == 0:
-                self._db.commit()
+            if len(changed) % 200 == 0:  # a crash from here on must leave a whole generation
+                self._finish(changed[-200:], generation)
         removed = sorted(known.keys() - seen) if whole else []
         self._forget(removed, generation)
         if changed or removed:
-            self._touch_dependents({*changed, *removed}, generation)
-            self._db.execute(
-                "UPDATE meta SET value = ? WHERE key = 'generation'", (str(generation),)
-            )
+            self._finish({*changed, *removed}, generation)
         self._db.commit()
         return Scan(len(seen), tuple(changed), tuple(removed), tuple(skipped))
 
@@ -184,6 +219,11 @@ class CodeIndex:
                 (generation, path),
             )
             self._db.execute("DELETE FROM symbol WHERE path = ?", (path,))
+
+    def _finish(self, paths: Collection[str], generation: int) -> None:
+        self._touch_dependents(paths, generation)
+        self._db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (str(generation),))
+        self._db.commit()
 
     def _touch_dependents(self, paths: Collection[str], generation: int) -> None:
         """Files whose edges may change because another file did are seen as changed, too."""
@@ -255,6 +295,12 @@ class CodeIndex:
         """Write and close."""
         self._db.commit()
         self._db.close()
+
+
+def _settled(stat: os.stat_result) -> int:
+    """The time of a file's last change, or 0 when it is so fresh that another change could bear
+    the same time: then the next update reads the file once more."""
+    return stat.st_mtime_ns if time.time_ns() - stat.st_mtime_ns > RACY_NS else 0
 
 
 def _file(path: str, language: str, error: bool, data: str) -> FileSymbols:

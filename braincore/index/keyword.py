@@ -1,16 +1,21 @@
 """The keyword index: BM25 by tantivy, with the few uncommitted records searched apart.
 
 A tantivy commit costs 20 ms, so records are added at once to a small pending list and committed in
-batches; a query sees both. The journal commit it has reached is stored beside it.
+batches; a query sees both. The journal commit it has reached is stored beside it, with checksums of
+the files: the engine checks none, and a damaged one answers wrongly or panics.
 """
 
+import contextlib
+import hashlib
 import shutil
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import log
 from pathlib import Path
 
 import tantivy
 
+from braincore.disk import write_atomic
 from braincore.errors import StoreError
 from braincore.model.records import Record
 from braincore.model.said import said
@@ -23,49 +28,93 @@ B = 0.75
 HEAP = 16_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Changes on their way to disk: terms by record id, and ids to take out."""
+
+    pending: dict[str, list[str]]
+    gone: frozenset[str]
+
+
 class KeywordIndex:
     """Search over one state of mind. Calls come one at a time (the caller's lock)."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, anew: bool = False) -> None:
+        """`anew`: throw away what is on disk, as is done with what can't be opened."""
         self._folder = folder
         self._mark = folder / "journal-head"
+        self._sums: dict[str, str] = {}
         self._pending: dict[str, list[str]] = {}
         self._gone: set[str] = set()
         builder = tantivy.SchemaBuilder()
         builder.add_text_field("id", stored=True, tokenizer_name="raw")
         builder.add_text_field("terms", stored=False, tokenizer_name="whitespace")
         self._schema = builder.build()
-        self._index = self._open()
+        try:
+            if not anew:
+                self._open()
+        except (ValueError, OSError):
+            anew = True
+        if anew:
+            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                self._open()
+            except (ValueError, OSError) as error:
+                raise StoreError(str(folder), str(error)) from None
+
+    def _open(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._sums = self._checked()
+        self._index = tantivy.Index(self._schema, path=str(self._folder))
+        self._index.reload()
         self._writer = self._index.writer(HEAP, 1)
         self._searcher = self._index.searcher()
 
-    def _open(self) -> "tantivy.Index":
-        """The index on disk; one that can't be opened is thrown away, since it is derived."""
-        for attempt in (1, 2):
-            try:
-                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                index = tantivy.Index(self._schema, path=str(self._folder))
-                index.reload()
-                return index
-            except (ValueError, OSError) as error:
-                if attempt == 2:
-                    raise StoreError(str(self._folder), str(error)) from None
-                shutil.rmtree(self._folder, ignore_errors=True)
-        raise AssertionError
+    def _checked(self) -> dict[str, str]:
+        """The checksums of the files that are still there. Raises ValueError for a wrong one."""
+        try:
+            _, *lines = self._mark.read_bytes().decode("ascii").splitlines()
+        except FileNotFoundError:
+            return {}
+        found = {}
+        for line in lines:
+            name, _, checksum = line.partition(" ")
+            file = self._folder / name
+            if file.exists():
+                if _sum_of(file) != checksum:
+                    raise ValueError(f"{name} is damaged")
+                found[name] = checksum
+        return found
+
+    def _write_mark(self, head: str) -> None:
+        """Note the commit reached and the checksums; the engine's files never change once made."""
+        names = {f.name for f in self._folder.iterdir() if f.suffix and f.suffix != ".json"}
+        names = {n for n in names if not n.startswith((".", "journal"))}
+        self._sums = {n: s for n, s in self._sums.items() if n in names}
+        for name in names - self._sums.keys():
+            with contextlib.suppress(FileNotFoundError):  # a merge may take it away meanwhile
+                self._sums[name] = _sum_of(self._folder / name)
+        lines = [head, *(f"{name} {checksum}" for name, checksum in sorted(self._sums.items()))]
+        write_atomic(self._mark, "\n".join(lines).encode() + b"\n")
 
     @property
     def head(self) -> str | None:
         """The journal commit that what is on disk has reached."""
         try:
-            return self._mark.read_text().strip() or None
+            first = self._mark.read_bytes().partition(b"\n")[0]
         except OSError:
             return None
+        return first.decode("ascii", "replace").strip() or None
 
     def put(self, records: Iterable[Record]) -> None:
         """Add or replace records; they are found at once."""
         for record in records:
-            self._pending[record.id] = [t for field in said(record) for t in search_terms(field)]
-            self._gone.discard(record.id)
+            self.put_terms(record.id, terms_of(record))
+
+    def put_terms(self, record_id: str, terms: list[str]) -> None:
+        """As `put`, with what `terms_of` made of the record."""
+        self._pending[record_id] = terms
+        self._gone.discard(record_id)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Take records out; they are not found from now on."""
@@ -82,29 +131,40 @@ class KeywordIndex:
         return len(self._pending) + len(self._gone)
 
     def commit(self, head: str) -> None:
-        """Bring what is pending to disk, up to this journal commit."""
-        pending, gone = dict(self._pending), set(self._gone)
+        """Bring what is pending to disk, up to this journal commit. Raises StoreError."""
+        self.settle(self.store(self.take(), head))
+
+    def take(self) -> "Batch":
+        """What is pending now; then `store` without the caller's lock, then `settle` with it."""
+        return Batch(dict(self._pending), frozenset(self._gone))
+
+    def store(self, batch: "Batch", head: str) -> "Batch":
+        """The slow part of a commit; may run beside put, drop and search."""
         try:
-            if pending or gone:
-                for record_id in (*pending, *gone):
-                    self._writer.delete_documents("id", record_id)
-                for record_id, terms in pending.items():
+            if batch.pending or batch.gone:
+                for record_id in (*batch.pending, *batch.gone):
+                    self._writer.delete_documents_by_term("id", record_id)
+                for record_id, terms in batch.pending.items():
                     self._writer.add_document(
                         tantivy.Document(id=[record_id], terms=[" ".join(terms)])
                     )
                 self._writer.commit()
                 self._index.reload()
-            self._mark.write_text(head + "\n")
+            self._write_mark(head)
         except (ValueError, OSError) as error:
             raise StoreError(str(self._folder), str(error)) from None
+        return batch
+
+    def settle(self, batch: "Batch") -> None:
+        """Search from disk what is on disk."""
         self._searcher = self._index.searcher()
-        for record_id, terms in pending.items():
+        for record_id, terms in batch.pending.items():
             if self._pending.get(record_id) is terms:
                 del self._pending[record_id]
-        self._gone -= gone
+        self._gone -= batch.gone
 
     def search(self, text: str, limit: int) -> list[str]:
-        """The ids that match best, best first."""
+        """The ids that match best, best first. Raises StoreError."""
         wanted = list(dict.fromkeys(search_terms(text)))[:64]
         if not wanted:
             return []
@@ -115,12 +175,15 @@ class KeywordIndex:
             ]
         )
         hidden = self._pending.keys() | self._gone
-        hits = self._searcher.search(query, limit + min(len(hidden), 1000), count=False).hits
         scored: list[tuple[float, str]] = []
-        for score, address in hits:
-            record_id = str(self._searcher.doc(address)["id"][0])
-            if record_id not in hidden:
-                scored.append((float(score), record_id))
+        try:
+            hits = self._searcher.search(query, limit + min(len(hidden), 1000), count=False).hits
+            for score, address in hits:
+                record_id = str(self._searcher.doc(address)["id"][0])
+                if record_id not in hidden:
+                    scored.append((float(score), record_id))
+        except (ValueError, OSError) as error:
+            raise StoreError(str(self._folder), str(error)) from None
         scored += self._score_pending(wanted)
         scored.sort(key=lambda hit: (-hit[0], hit[1]))
         return [record_id for _, record_id in scored[:limit]]
@@ -152,3 +215,13 @@ class KeywordIndex:
     def close(self) -> None:
         """Let go of the writer's lock."""
         self._writer.wait_merging_threads()
+
+
+def _sum_of(file: Path) -> str:
+    with file.open("rb") as data:
+        return hashlib.file_digest(data, "sha256").hexdigest()
+
+
+def terms_of(record: Record) -> list[str]:
+    """The terms a record is found by."""
+    return [t for field in said(record) for t in search_terms(field)]

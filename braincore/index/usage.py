@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from braincore.errors import StoreError
+
 __all__ = ["UsageStore"]
 
 
@@ -15,16 +17,33 @@ class UsageStore:
     """`usage.db`: counts are kept in memory and written behind. One caller at a time."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._db = _connect(path)
-        except sqlite3.DatabaseError:
-            path.replace(path.with_suffix(".bad"))
-            self._db = _connect(path)
-        self._rows: dict[str, tuple[int, float]] = {
-            i: (int(n), float(t)) for i, n, t in self._db.execute("SELECT id, n, last FROM usage")
-        }
+        self._path = path
         self._dirty: set[str] = set()
-        self.recalls, self.abstains = self._counter("recalls"), self._counter("abstains")
+        try:
+            try:
+                self._open()
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError):  # locked, full, read-only: not torn
+                    raise
+                for file in path.parent.glob(path.name + "*"):
+                    if not file.name.endswith(".bad"):
+                        file.replace(file.with_name(file.name + ".bad"))
+                self._open()
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(str(path), str(error)) from None
+
+    def _open(self) -> None:
+        self._db = _connect(self._path)
+        try:
+            self._rows: dict[str, tuple[int, float]] = {
+                i: (int(n), float(t))
+                for i, n, t in self._db.execute("SELECT id, n, last FROM usage")
+            }
+            self.recalls, self.abstains = self._counter("recalls"), self._counter("abstains")
+            self._written = (self.recalls, self.abstains)
+        except sqlite3.Error:
+            self._db.close()
+            raise
 
     def _counter(self, name: str) -> int:
         row = self._db.execute("SELECT n FROM counter WHERE name = ?", (name,)).fetchone()
@@ -43,27 +62,42 @@ class UsageStore:
             self._rows[record_id] = (self._rows.get(record_id, (0, 0.0))[0] + 1, at.timestamp())
             self._dirty.add(record_id)
 
+    @property
+    def waiting(self) -> bool:
+        """True when there is something to write."""
+        return (self.recalls, self.abstains) != self._written
+
     def flush(self) -> None:
-        """Write what was counted since the last time."""
+        """Write what was counted since the last time. Raises StoreError; then it is kept."""
         rows = [(i, *self._rows[i]) for i in self._dirty]
-        with self._db:
-            self._db.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?, ?)", rows)
-            self._db.executemany(
-                "INSERT OR REPLACE INTO counter VALUES (?, ?)",
-                [("recalls", self.recalls), ("abstains", self.abstains)],
-            )
+        try:
+            with self._db:
+                self._db.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?, ?)", rows)
+                self._db.executemany(
+                    "INSERT OR REPLACE INTO counter VALUES (?, ?)",
+                    [("recalls", self.recalls), ("abstains", self.abstains)],
+                )
+        except sqlite3.Error as error:
+            raise StoreError(str(self._path), str(error)) from None
         self._dirty.clear()
+        self._written = (self.recalls, self.abstains)
 
     def close(self) -> None:
         """Write and close."""
-        self.flush()
-        self._db.close()
+        try:
+            self.flush()
+        finally:
+            self._db.close()
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, check_same_thread=False)
-    db.execute("PRAGMA journal_mode=WAL")
-    db.execute("CREATE TABLE IF NOT EXISTS usage (id TEXT PRIMARY KEY, n INTEGER, last REAL)")
-    db.execute("CREATE TABLE IF NOT EXISTS counter (name TEXT PRIMARY KEY, n INTEGER)")
+    try:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("CREATE TABLE IF NOT EXISTS usage (id TEXT PRIMARY KEY, n INTEGER, last REAL)")
+        db.execute("CREATE TABLE IF NOT EXISTS counter (name TEXT PRIMARY KEY, n INTEGER)")
+    except sqlite3.Error:
+        db.close()
+        raise
     path.chmod(0o600)
     return db

@@ -178,16 +178,16 @@ def build_failure(
 def strengthened(old: Record, again: Record) -> Record:
     """The record that was repeated, with a further source: never a second record, and never
     confirmed by the same kind of voice twice (two agent sessions are not independent)."""
-    if again.source_ref == old.source_ref or again.source_ref in old.sources:
-        return old
-    better = again.truth_status is TruthStatus.CONFIRMED
+    confirmed = again.truth_status is TruthStatus.CONFIRMED
+    unsure = old.truth_status in (TruthStatus.CANDIDATE, TruthStatus.HYPOTHESIS)
+    known = again.source_ref in (old.source_ref, *old.sources)
+    # An agent may name anybody as its source; only what was verified counts as another voice.
+    voice = confirmed or again.source_ref.startswith("agent:")
     return replace(
         old,
-        sources=(*old.sources, again.source_ref),
+        sources=old.sources if known or not voice else (*old.sources, again.source_ref),
         trust=max(old.trust, again.trust),
-        truth_status=TruthStatus.CONFIRMED
-        if better and old.truth_status in (TruthStatus.CANDIDATE, TruthStatus.HYPOTHESIS)
-        else old.truth_status,
+        truth_status=TruthStatus.CONFIRMED if confirmed and unsure else old.truth_status,
     ).linked(*again.edges)
 
 

@@ -85,7 +85,7 @@ def _touches(commit: CommitFacts, target: str, project: Project) -> bool:
     path, _, _ = target.partition("::")
     if path in commit.paths or any(p.startswith(f"{path.rstrip('/')}/") for p in commit.paths):
         return True
-    if "::" in target or not target:
+    if "/" in target or "::" in target or not target:
         return False
     said = content_words(commit.message) | {
         stem(w) for p in commit.paths for w in words(p.replace("_", " "))
@@ -95,9 +95,11 @@ def _touches(commit: CommitFacts, target: str, project: Project) -> bool:
 
 
 def _holds(part: str, text: str) -> bool:
-    """A range holds the quote: each quoted string of the text, or the text itself."""
+    """A range holds the quote: each quoted string of the text, or the text itself. A name in
+    backticks alone is no quote: it stands in the file whatever is said about it."""
     flat = " ".join(part.split()).casefold()
-    wanted = [q for q in quoted(text) if len(q) >= 3] or [text.rstrip(".")]
+    quotes = quoted(text)
+    wanted = quotes if any(len(q.split()) > 1 for q in quotes) else [text.rstrip(".")]
     return all(" ".join(q.split()).casefold() in flat for q in wanted)
 
 

@@ -24,7 +24,7 @@ MENTION = 0.2
 
 
 def about(target: str, claim: Claim | None) -> list[Edge]:
-    """Edges to the target and to the two ends of the claim."""
+    """Edges to the target and to the subject of the claim."""
     names = [target] if target else []
     if claim is not None:
         names += [claim.subject]

@@ -34,6 +34,7 @@ DETECTORS: tuple[tuple[str, str], ...] = (
 _OWN: tuple[tuple[str, str], ...] = (
     ("private", r"<private>[\s\S]*?(?:</private>|$)"),
     ("private key", r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [^-]*-----|$)"),
+    ("github token", r"(?<!\w)gh[oprsu]_[A-Za-z0-9]{36,}"),
     ("github token", r"(?<!\w)github_pat_[A-Za-z0-9_]{22,}"),
     ("api key", r"(?<![\w-])sk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]*(?=[A-Za-z0-9_-]*\d)[A-Za-z0-9_]{20,}[A-Za-z0-9_-]*"),
     ("google key", r"(?<!\w)AIza[0-9A-Za-z_-]{35}"),
@@ -47,7 +48,8 @@ _OWN: tuple[tuple[str, str], ...] = (
 
 _VALUED: tuple[tuple[str, str], ...] = (
     # The name and the sign stay, so that the sentence still says what was there.
-    ("credentials", r"(\w+://[^\s:/@]{1,256}:)((?!\[redacted)[^\s:/@]{1,256})(?=@)"),
+    ("credentials", r"(\w+://[^\s:/@]{1,256}:)((?!\[redacted|[<${*])[^\s:/@]{1,256})(?=@)"),
+    ("credentials", r"(?i)(authorization[\"']?\s*[:=]\s*[\"']?(?:basic|bearer|token)\s+)((?=\S*[\d=])[A-Za-z0-9._~+/-]{8,}=*)"),
     ("bearer token", r"(?i)(\b(?:bearer|basic|token)\s+)((?=[^\s\"']*\d)[A-Za-z0-9._~+/-]{20,}=*)"),
     (
         "password",
@@ -58,7 +60,7 @@ _VALUED: tuple[tuple[str, str], ...] = (
     ),
     (
         "password",
-        r"(?i)(\b(?:password|passphrase|passwd|pwd)\s+(?:is|was|=)\s+)((?!\[redacted)(?=\S*[\d\W])[^\s,;]{6,})",
+        r"(?i)(\b(?:password|passphrase|passwd|pwd)\s+(?:is|was)\s+[\"'`]?)((?!\[redacted)(?=[^\s,;]*[\d!@#%^&*+=~$?])[^\s,;\"'`]{6,})",
     ),
 )  # fmt: skip
 

@@ -10,9 +10,10 @@ from math import log
 
 from braincore.errors import InvalidInput
 from braincore.intake.statement import DecisionInput, FailureInput, Statement
+from braincore.model.axes import Lifecycle
 from braincore.model.records import Claim, Record
 from braincore.model.table import Table
-from braincore.model.words import content_words, is_number, name_key, words
+from braincore.model.words import content_words, is_negation, is_number, same_name, words
 
 __all__ = [
     "MAX_TEXT",
@@ -40,27 +41,6 @@ _HEDGES = re.compile(
     r"\b(?:maybe|perhaps|possibly|probably|i think|i guess|i believe|i suspect|might be|"
     r"could be|not sure|it seems|seems to|supposedly|presumably|apparently)\b",
     re.I,
-)
-_NEGATIONS = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "don't",
-        "doesn't",
-        "didn't",
-        "isn't",
-        "aren't",
-        "wasn't",
-        "won't",
-        "can't",
-        "cannot",
-        "shouldn't",
-        "mustn't",
-        "without",
-        "neither",
-        "nor",
-    ]
 )
 
 
@@ -134,6 +114,13 @@ def check_decision(given: DecisionInput) -> None:
             "a decision needs at least one alternative",
             "Add --alternative 'OPTION: why it was rejected'.",
         )
+    if bad := [
+        a for a in given.alternatives if not (a.option.strip() and a.rejected_because.strip())
+    ]:
+        raise InvalidInput(
+            f"the alternative {bad[0].option!r} lacks an option or a reason",
+            "Write --alternative 'OPTION: why it was rejected'.",
+        )
     check_target(given.target)
     if given.supersedes and given.coexists:
         raise InvalidInput(
@@ -160,7 +147,7 @@ def hedged(text: str) -> bool:
 
 def polarity(text: str) -> bool:
     """False when the text denies something: an odd number of negations."""
-    return sum(w in _NEGATIONS for w in words(text)) % 2 == 0
+    return sum(is_negation(w) for w in words(text)) % 2 == 0
 
 
 def duplicate(record: Record, table: Table) -> Record | None:
@@ -169,9 +156,11 @@ def duplicate(record: Record, table: Table) -> Record | None:
     for other in table.same_text(record.kind, record.text):
         if (
             other.namespace == record.namespace
-            and other.target == record.target
+            and (other.target == record.target or same_name(other.target, record.target))
             and other.body == record.body
             and not other.superseded_by
+            and other.lifecycle is not Lifecycle.ARCHIVED
+            and other.valid_from <= record.valid_from
             and other.valid_until == record.valid_until
         ):
             return other
@@ -201,13 +190,13 @@ def _jaccard(a: frozenset[str], b: frozenset[str], corpus: Sequence[frozenset[st
 
 def conflicts(given: DecisionInput, table: Table) -> list[Record]:
     """The decisions in force that answer the same problem about the same target."""
-    key = name_key(given.target) if given.target else ""
     same = [
         (record, body.problem)
         for record, body in table.decisions()
         if not record.superseded_by
         and record.namespace == given.namespace
-        and (name_key(record.target) if record.target else "") == key
+        and bool(record.target) == bool(given.target)
+        and same_name(record.target, given.target)
     ]
     corpus = [content_words(problem) for _, problem in same]
     return [

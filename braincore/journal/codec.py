@@ -6,9 +6,9 @@ read back equal, byte for byte of the text: unicode, CRLF, `---` lines and contr
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from datetime import datetime
-from enum import Enum
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import date, datetime
+from enum import Enum, StrEnum
 from functools import lru_cache
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from braincore.errors import CodecError, InvalidInput
-from braincore.model.axes import Channel, Kind, Lifecycle, Scope, TruthStatus
+from braincore.model.axes import Channel, EdgeType, Kind, Lifecycle, Scope, TruthStatus
 from braincore.model.records import (
     Body,
     Decision,
@@ -31,6 +31,7 @@ from braincore.model.records import (
     RuleMirror,
     Summary,
     Task,
+    is_record_id,
     kind_of_id,
 )
 from braincore.model.times import iso, parse_time
@@ -75,7 +76,21 @@ FOLDERS: dict[Kind, str] = {
 }
 
 _COMMON = [f.name for f in fields(Record) if f.name not in ("text", "body")]
-_TUPLES = frozenset({"superseded_by", "tags", "sources"})
+_REQUIRED = [
+    f.name
+    for f in fields(Record)
+    if f.default is MISSING and f.name not in ("text", "body", "kind")
+]
+_TUPLES = ("superseded_by", "tags", "sources")
+_STRINGS = ("id", "source_ref", "target", "namespace")
+_UNITS = ("trust", "confidence")
+_ENUMS: dict[str, type[StrEnum]] = {
+    "channel": Channel,
+    "truth_status": TruthStatus,
+    "lifecycle": Lifecycle,
+    "scope": Scope,
+}
+_SHARED = frozenset(_COMMON)
 _OPENER = b"---\n"
 
 
@@ -98,11 +113,16 @@ def _plain(value: object) -> object:
         return value.value
     if isinstance(value, datetime):
         return iso(value)
-    if is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple):
         return [_plain(v) for v in value]
+    if is_dataclass(value):
+        return {name: _plain(getattr(value, name)) for name in _names(cast(Any, type(value)))}
     return value
+
+
+@lru_cache(maxsize=64)
+def _names(of: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(of))
 
 
 @lru_cache(maxsize=64)
@@ -132,49 +152,132 @@ def _adapter(of: Any) -> TypeAdapter[Any]:
 
 
 def from_mapping(data: Mapping[str, Any], text: str) -> Record:
-    """The record that plain values and a text describe. Raises ValueError naming the bad field."""
-    unknown = set(data) - set(_COMMON)
-    kind = Kind(data["kind"])
+    """The record that plain values and a text describe. Raises ValueError, its message opening with
+    the bad field and a colon."""
+    if "kind" not in data:
+        raise ValueError("kind: the field is missing")
+    kind = Kind(_one_of("kind", data["kind"], Kind))
     body_type = BODIES[kind]
-    known = {f.name for f in fields(body_type)}
-    if stray := sorted(unknown - known):
-        raise ValueError(f"{stray[0]}: no such field in a {kind}")
+    unknown = [name for name in data if name not in _SHARED]
+    known = _names(cast(Any, body_type))
+    for name in unknown:
+        if name not in known:
+            raise ValueError(f"{name}: no such field in a {kind}")
+    for name in _REQUIRED:
+        if name not in data:
+            raise ValueError(f"{name}: the field is missing")
+    if not isinstance(text, str):
+        raise ValueError(f"text: {text!r} is not text")
     common: dict[str, Any] = {k: data[k] for k in _COMMON if k in data}
     common["kind"] = kind
-    for name, of in (
-        ("channel", Channel),
-        ("truth_status", TruthStatus),
-        ("lifecycle", Lifecycle),
-        ("scope", Scope),
-    ):
+    for name in _STRINGS:
+        if not isinstance(common.get(name, ""), str):
+            raise ValueError(f"{name}: {common[name]!r} is not text; quote it")
+    for name, of in _ENUMS.items():
         if name in common:
-            common[name] = of(common[name])
+            common[name] = _one_of(name, common[name], of)
     for name in ("created_at", "valid_from", "valid_until"):
-        if common.get(name) is not None:
-            common[name] = parse_time(common[name])
-    for name in _TUPLES & common.keys():
-        common[name] = tuple(map(str, common[name]))
-    for name in ("trust", "confidence"):
+        if name in common and (name != "valid_until" or common[name] is not None):
+            common[name] = _time(name, common[name])
+    for name in _TUPLES:
+        if name in common:
+            common[name] = _strings(name, common[name])
+    for name in _UNITS:
         if name in common:
             common[name] = _unit(name, common[name])
     if "edges" in common:
-        common["edges"] = tuple(_adapter(Edge).validate_python(e) for e in common["edges"])
-    body = _adapter(cast(Any, body_type)).validate_python({k: data[k] for k in unknown})
-    if kind_of_id(common["id"]) is not kind:
+        common["edges"] = tuple(_edge(e) for e in _list("edges", common["edges"]))
+    if not is_record_id(common["id"]) or kind_of_id(common["id"]) is not kind:
         raise ValueError(f"id: {common['id']} is not the id of a {kind}")
-    if not common["source_ref"]:
+    if not common["source_ref"].strip():
         raise ValueError("source_ref: must not be empty")
+    body = _body(body_type, {k: data[k] for k in unknown})
     return Record(text=text, body=body, **common)
 
 
+def _body(of: type[Body], given: dict[str, Any]) -> Body:
+    try:
+        body = cast(Body, _adapter(cast(Any, of)).validate_python(given))
+    except ValidationError as error:
+        raise ValueError(_first(error)) from None
+    _no_strays(given, _plain(body), "")
+    scores = [("score", body.score)] if isinstance(body, Event) else []
+    scores += [("candidates", c.score) for c in body.candidates] if isinstance(body, Review) else []
+    for name, score in scores:
+        _unit(name, score)
+    return body
+
+
+_EDGE = frozenset({"type", "to", "strength"})
+
+
+def _edge(given: object) -> Edge:
+    if not isinstance(given, Mapping) or not {"type", "to"} <= given.keys() <= _EDGE:
+        raise ValueError(f"edges: {given!r} is not made of type, to and strength")
+    if not isinstance(given["to"], str):
+        raise ValueError(f"edges: {given['to']!r} is not text; quote it")
+    strength = _unit("edges", given.get("strength", 0.5))
+    return Edge(EdgeType(_one_of("edges", given["type"], EdgeType)), given["to"], strength)
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    if first["type"] in ("missing", "missing_argument"):
+        return f"{'.'.join(map(str, first['loc']))}: the field is missing"
+    return f"{'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}"
+
+
+def _no_strays(given: object, built: object, at: str) -> None:
+    """What was given and not taken is an error: the parser itself passes over unknown fields."""
+    if isinstance(given, Mapping) and isinstance(built, Mapping):
+        for name, value in given.items():
+            if name not in built:
+                raise ValueError(f"{at or name}: no such field as {name}")
+            _no_strays(value, built[name], at or str(name))
+    elif isinstance(given, list | tuple) and isinstance(built, list):
+        for one, two in zip(given, built, strict=False):
+            _no_strays(one, two, at)
+
+
+def _one_of(name: str, value: object, of: type[StrEnum]) -> StrEnum:
+    try:
+        return of(cast(str, value))
+    except (ValueError, TypeError):
+        raise ValueError(f"{name}: {value!r} is none of {', '.join(of)}") from None
+
+
+def _time(name: str, value: object) -> datetime:
+    if not isinstance(value, str | date):
+        raise ValueError(f"{name}: {value!r} is not a time")
+    try:
+        return parse_time(value)
+    except InvalidInput as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _list(name: str, value: object) -> list[object]:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{name}: {value!r} is not a list")
+    return list(value)
+
+
+def _strings(name: str, value: object) -> tuple[str, ...]:
+    out = []
+    for one in _list(name, value):
+        if not isinstance(one, str):
+            raise ValueError(f"{name}: {one!r} is not text; quote it")
+        out.append(one)
+    return tuple(out)
+
+
 def _unit(name: str, value: object) -> float:
-    if not isinstance(value, int | float) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ValueError(f"{name}: {value!r} is not a number between 0 and 1")
     return float(value)
 
 
 def encode(record: Record) -> bytes:
-    """A record as the bytes of its Markdown file."""
+    """A record as the bytes of its Markdown file. Raises InvalidInput for what is not Unicode."""
     front = yaml.dump(
         to_mapping(record),
         Dumper=yaml.CSafeDumper,
@@ -182,7 +285,14 @@ def encode(record: Record) -> bytes:
         sort_keys=False,
         width=100,
     )
-    return _OPENER + front.encode() + _OPENER + record.text.encode() + b"\n"
+    try:
+        return _OPENER + front.encode() + _OPENER + record.text.encode() + b"\n"
+    except UnicodeEncodeError:
+        raise _not_unicode(record) from None
+
+
+def _not_unicode(record: Record) -> InvalidInput:
+    return InvalidInput(f"{record.id} holds half a character", "Send it as valid Unicode.")
 
 
 def decode(data: bytes, path: str) -> Record:
@@ -202,29 +312,49 @@ def decode(data: bytes, path: str) -> Record:
         head, text = head.replace("\r\n", "\n"), text.replace("\r\n", "\n")
     head = head.removeprefix("\n")
     for number, content in enumerate(head.split("\n"), 2):
-        if content.startswith(("<<<<<<< ", ">>>>>>> ")):
+        if content.startswith(("<<<<<<< ", "||||||| ", ">>>>>>> ")) or content == "=======":
             raise CodecError(path, number, "a merge conflict marker was left in the record")
+    mapping = _yaml(head, path)
+    try:
+        return from_mapping(mapping, text.removesuffix("\n"))
+    except ValueError as error:
+        field = str(error).partition(":")[0]
+        raise CodecError(path, _line_of(head, field), str(error)) from None
+
+
+def _yaml(head: str, path: str) -> dict[str, Any]:
     try:
         mapping = yaml.load(head, Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line_at = mark.line + 2 if mark is not None else 2
-        raise CodecError(
-            path, line_at, f"broken YAML: {getattr(error, 'problem', error)}"
-        ) from None
-    if not isinstance(mapping, dict):
-        raise CodecError(path, 2, "the front matter must be a mapping of fields")
-    try:
-        return from_mapping(mapping, text.removesuffix("\n"))
-    except KeyError as error:
-        raise CodecError(path, 1, f"the field {error.args[0]} is missing") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "body"
-        raise CodecError(path, _line_of(head, field), f"{field}: {first['msg']}") from None
-    except (ValueError, TypeError) as error:
-        field = str(error).partition(":")[0]
-        raise CodecError(path, _line_of(head, field), str(error)) from None
+        at = mark.line + 2 if mark is not None else 2
+        if isinstance(error, yaml.reader.ReaderError):
+            at = 2 + head.count("\n", 0, error.position)
+        raise CodecError(path, at, f"broken YAML: {_said(error)}") from None
+    except (ValueError, OverflowError, RecursionError) as error:
+        # What looks like a date or a number to YAML and is none.
+        raise CodecError(path, _line_of_bad(head), f"broken YAML: {error}") from None
+    if not isinstance(mapping, dict) or not all(isinstance(key, str) for key in mapping):
+        raise CodecError(path, 2, "the front matter must be a mapping of named fields")
+    return mapping
+
+
+def _said(error: yaml.YAMLError) -> str:
+    return str(getattr(error, "problem", "") or getattr(error, "reason", "") or error)
+
+
+def _line_of_bad(head: str) -> int:
+    """The line of the first field whose own lines can't be loaded; 2 when none is to blame."""
+    lines = head.split("\n")
+    starts = [n for n, line in enumerate(lines) if line and not line[0].isspace()]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        try:
+            yaml.load("\n".join(lines[start:end]), Loader=yaml.CSafeLoader)
+        except yaml.YAMLError:
+            continue
+        except (ValueError, OverflowError, RecursionError):
+            return start + 2
+    return 2
 
 
 def _line_of(head: str, field: str) -> int:
@@ -238,14 +368,19 @@ def _line_of(head: str, field: str) -> int:
 
 def encode_json(record: Record) -> bytes:
     """A record as one JSON line, without the line end."""
-    return json.dumps({**to_mapping(record), "text": record.text}, ensure_ascii=False).encode()
+    row = {**to_mapping(record), "text": record.text}
+    try:
+        return json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise _not_unicode(record) from None
 
 
 def decode_json(line: bytes, path: str, number: int) -> Record:
     """The record of one JSON line. Raises CodecError with the line number."""
     try:
         data = json.loads(line)
-        text = data.pop("text")
-        return from_mapping(data, text)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        if not isinstance(data, dict) or "text" not in data:
+            raise ValueError("text: the field is missing")
+        return from_mapping(data, data.pop("text"))
+    except (ValueError, RecursionError) as error:
         raise CodecError(path, number, f"not a record: {error}") from None

@@ -4,6 +4,8 @@ A batch file is named after its first event, so a crash between the commit and t
 log is recognised on replay and nothing is stored twice.
 """
 
+import errno
+import logging
 import os
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,10 +14,13 @@ from pathlib import Path
 from braincore.errors import CodecError, StoreError
 from braincore.journal.codec import decode_json, encode_json
 from braincore.journal.store import Journal, decode_lines
+from braincore.model.axes import Kind
 from braincore.model.records import Record
 from braincore.model.times import iso
 
 __all__ = ["EventLog"]
+
+log = logging.getLogger("braincore")
 
 BATCH = 200
 """Events in one commit at most (SPEC: ≤ 5 s or 200)."""
@@ -27,6 +32,7 @@ class EventLog:
     def __init__(self, path: Path, journal: Journal) -> None:
         self.path = path
         self._journal = journal
+        self._leftover = False
         self._pending: list[Record] = self._replay()
 
     @property
@@ -41,16 +47,20 @@ class EventLog:
 
     def append(self, events: Sequence[Record]) -> None:
         """Make events durable. Raises StoreError; then none of them was taken."""
-        data = b"".join(encode_json(e) + b"\n" for e in events)
+        data = _lines(events)
         try:
+            if self._leftover:
+                self._rewrite(self._pending)
             fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
                 size = os.fstat(fd).st_size
-                written = os.write(fd, data)
-                if written < len(data):
-                    os.ftruncate(fd, size)
-                    raise StoreError(str(self.path), "the disk is full")
-                os.fsync(fd)
+                try:
+                    if os.write(fd, data) < len(data):
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                    os.fsync(fd)
+                except OSError:
+                    os.ftruncate(fd, size)  # what was not acknowledged must not come back
+                    raise
             finally:
                 os.close(fd)
         except OSError as error:
@@ -58,23 +68,25 @@ class EventLog:
         self._pending.extend(events)
 
     def flush(self, at: datetime) -> str | None:
-        """Commit what is pending as one file; the commit, or None when there was nothing."""
+        """Commit what is pending as one file; the commit, or None when there was nothing.
+
+        Raises StoreError when it can't be committed; then everything stays pending.
+        """
         if not self._pending:
             return None
         first = self._pending[0]
-        day = first.created_at.strftime("%Y/%m/%d")
-        name = f"events/{day}/{first.id.partition('-')[2]}.jsonl"
-        data = b"".join(encode_json(e) + b"\n" for e in self._pending)
         message = (
             f"events: {len(self._pending)} from {iso(first.created_at)}\n\n"
-            f"Why: what happened\nWho: braincore\nChannel: owner\nAt: {iso(at)}\n"
+            "Why: what happened\nWho: braincore\nChannel: owner\n"
         )
-        commit = self._journal.write({name: data}, message, at)
+        commit = self._journal.write({batch_path(first): _lines(self._pending)}, message, at)
         self._pending = []
         try:
             os.truncate(self.path, 0)
+            self._leftover = False
         except OSError as error:
-            raise StoreError(str(self.path), str(error)) from None
+            self._leftover = True  # committed already: replay or the next append drops it
+            log.warning("%s could not be emptied: %s", self.path, error)
         return commit
 
     def _replay(self) -> list[Record]:
@@ -85,31 +97,61 @@ class EventLog:
             return []
         except OSError as error:
             raise StoreError(str(self.path), str(error)) from None
-        events = []
-        lines = data.split(b"\n")
-        for number, line in enumerate(lines[:-1], 1):
+        events: dict[str, Record] = {}
+        *lines, torn = data.split(b"\n")
+        bad = 0
+        for number, line in enumerate(lines, 1):
             try:
-                events.append(decode_json(line, str(self.path), number))
-            except CodecError:
-                self.path.replace(self.path.with_suffix(f".wal.bad-{number}"))
-                break
-        if not events:
-            return []
-        first = events[0]
-        name = f"events/{first.created_at.strftime('%Y/%m/%d')}/{first.id.partition('-')[2]}.jsonl"
-        head = self._journal.head
-        committed = self._journal.file_at(head, name) if head is not None else None
-        if committed is None:
-            return events
-        done = {e.id for e in decode_lines(committed, name)}
-        left = [e for e in events if e.id not in done]
-        if left:
-            self._rewrite(left)
-        else:
-            os.truncate(self.path, 0)
+                record = decode_json(line, str(self.path), number)
+                if record.kind is Kind.EVENT:
+                    events[record.id] = record
+            except CodecError as error:
+                bad += 1
+                log.error("an event can't be read and was set aside: %s", error)
+        left = self._uncommitted(list(events.values()))
+        try:
+            if bad:
+                write_whole(self.path.with_suffix(".wal.bad"), data)
+            if bad or torn or len(left) < len(lines):
+                self._rewrite(left)
+        except OSError as error:
+            raise StoreError(str(self.path), str(error)) from None
         return left
 
+    def _uncommitted(self, events: list[Record]) -> list[Record]:
+        """The events of no batch. A batch is named after its first event, and the log may hold
+        several that were committed but could not be taken out of it."""
+        head = self._journal.head
+        while events and head is not None:
+            name = batch_path(events[0])
+            committed = self._journal.file_at(head, name)
+            if committed is None:
+                break
+            done = {events[0].id} | {e.id for e in decode_lines(committed, name)}
+            events = [e for e in events if e.id not in done]
+        return events
+
     def _rewrite(self, events: Sequence[Record]) -> None:
-        temp = self.path.with_suffix(".new")
-        temp.write_bytes(b"".join(encode_json(e) + b"\n" for e in events))
-        temp.replace(self.path)
+        write_whole(self.path, _lines(events))
+        self._leftover = False
+
+
+def batch_path(first: Record) -> str:
+    """Where the batch that begins with this event lies in the journal's tree."""
+    day = first.created_at.strftime("%Y/%m/%d")
+    return f"events/{day}/{first.id.partition('-')[2]}.jsonl"
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Replace a file in one durable step."""
+    temp = path.with_name(path.name + ".new")
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(fd)
+    temp.replace(path)
+
+
+def _lines(events: Sequence[Record]) -> bytes:
+    return b"".join(encode_json(e) + b"\n" for e in events)

@@ -4,23 +4,33 @@ Bare repository `journal.git`; one ref per state of mind. The tree is three leve
 random end of the id, so a commit costs the same at 100 and at 100,000 records.
 """
 
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pygit2
-from pygit2.enums import FileMode, ObjectType, SortMode
+from pygit2.enums import FileMode, ObjectType, RepositoryOpenFlag, SortMode
 
 from braincore.errors import StoreError
 from braincore.journal.codec import decode, decode_json, encode, path_of
 from braincore.model.records import Record
 from braincore.model.times import iso, parse_time
 
-__all__ = ["Change", "Entry", "Journal", "Loaded", "Why"]
+__all__ = ["Change", "Entry", "Files", "Journal", "Loaded", "Why", "files_of"]
 
 MAIN_REF = "refs/heads/main"
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+"""The time of the first, empty commit where nothing else is said."""
+
+Files = Mapping[str, bytes | None]
+"""Paths in the journal's tree and their new bytes; None removes."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+_COMMIT_ID = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +77,35 @@ class Loaded:
 class Journal:
     """The journal of one repository, on one ref. One writer at a time (the caller's lock)."""
 
-    def __init__(self, path: Path, ref: str = MAIN_REF, *, fsync: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        ref: str = MAIN_REF,
+        *,
+        fsync: bool = False,
+        began: datetime = BEGINNING,
+    ) -> None:
         self.path = path
         self.ref = ref
         pygit2.settings.owner_validation = False
         pygit2.settings.enable_fsync_gitdir(fsync)
-        try:
+        with self._guarded():
             if not (path / "HEAD").exists():
                 self._create(path)
-            self._repo = pygit2.Repository(str(path))
-        except (pygit2.GitError, OSError) as error:
-            raise StoreError(str(path), str(error)) from None
-        if self.head is None:
-            self._commit_tree(
-                self._repo.TreeBuilder().write(),
-                "begin the journal\n",
-                datetime.now(UTC),
-            )
+            # Without NO_SEARCH a damaged journal would have git find the project's own repository.
+            flags = RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.BARE
+            self._repo = pygit2.Repository(str(path), flags)
+            if self.head is None:
+                message = f"begin the journal\n\nAt: {iso(began)}\n"
+                self._commit_tree(self._empty(), message, began)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """What git or the disk refuses is a StoreError; a missing object raises KeyError there."""
+        try:
+            yield
+        except (pygit2.GitError, OSError, KeyError) as error:
+            raise StoreError(str(self.path), str(error)) from None
 
     @staticmethod
     def _create(path: Path) -> None:
@@ -101,35 +123,32 @@ class Journal:
     @property
     def head(self) -> str | None:
         """The id of the newest commit, or None before the first."""
-        found = self._repo.references.get(self.ref)
-        return str(found.target) if found is not None else None
+        with self._guarded():
+            found = self._repo.references.get(self.ref)
+            return str(found.target) if found is not None else None
 
-    def commit(self, changes: Sequence[Change], why: Why, at: datetime) -> str:
-        """Write record changes as one commit; returns its id. Durable when it returns.
+    def commit(
+        self, changes: Sequence[Change], why: Why, at: datetime, files: Files | None = None
+    ) -> str:
+        """Write record changes as one commit; returns its id. Durable when it returns. `files`:
+        what `files_of` makes of the changes, for callers that have it.
 
         Raises StoreError (disk full, read-only); then nothing was changed.
         """
-        files: dict[str, bytes | None] = {}
-        ids = []
-        for change in changes:
-            record = change.new or change.old
-            assert record is not None
-            ids.append(record.id)
-            files[path_of(record.id)] = encode(change.new) if change.new is not None else None
-        first = changes[0].new or changes[0].old
-        assert first is not None
-        subject = first.title or first.text
-        return self.write(files, _message(why, subject, ids, at), at)
+        ids = [_either(change).id for change in changes]
+        first = _either(changes[0])
+        message = _message(why, first.title or first.text, ids)
+        return self.write(files if files is not None else files_of(changes), message, at)
 
-    def write(self, files: Mapping[str, bytes | None], message: str, at: datetime) -> str:
-        """Write files (None removes) as one commit; returns its id."""
-        try:
-            head = self.head
-            tree = self._repo[head].peel(pygit2.Tree) if head is not None else None
+    def write(self, files: Files, message: str, at: datetime) -> str:
+        """Write files as one commit; returns its id. The trailer `At` is added: the given time, or
+        just after the commit before when the clock was set back."""
+        with self._guarded():
+            head = self._repo.references[self.ref].peel(pygit2.Commit)
+            at = max(at, _entry(head).at + timedelta(microseconds=1))
             split = {tuple(path.split("/")): data for path, data in files.items()}
-            return self._commit_tree(self._grow(tree, split) or self._empty(), message, at)
-        except (pygit2.GitError, OSError) as error:
-            raise StoreError(str(self.path), str(error)) from None
+            tree = self._grow(head.peel(pygit2.Tree), split) or self._empty()
+            return self._commit_tree(tree, f"{message}At: {iso(at)}\n", at)
 
     def _empty(self) -> pygit2.Oid:
         return self._repo.TreeBuilder().write()
@@ -157,7 +176,9 @@ class Journal:
         return builder.write() if len(builder) else None
 
     def _commit_tree(self, tree: pygit2.Oid, message: str, at: datetime) -> str:
-        sign = pygit2.Signature("braincore", "braincore@localhost", int(at.timestamp()), 0)
+        # git keeps whole seconds in 32 bits here; the exact time is in the trailer
+        seconds = min(max(int(at.timestamp()), 0), 2**32 - 1)
+        sign = pygit2.Signature("braincore", "braincore@localhost", seconds, 0)
         head = self.head
         made = self._repo.create_commit(
             self.ref, sign, sign, message, tree, [head] if head is not None else []
@@ -175,10 +196,14 @@ class Journal:
 
     def blobs(self, commit: str) -> Iterator[tuple[str, str]]:
         """Path and blob id of every record file of a commit."""
-        stack: list[tuple[str, pygit2.Tree]] = [("", self._repo[commit].peel(pygit2.Tree))]
+        with self._guarded():
+            root = self._repo[commit].peel(pygit2.Tree)
+        stack: list[tuple[str, pygit2.Tree]] = [("", root)]
         while stack:
             prefix, tree = stack.pop()
-            for entry in tree:
+            with self._guarded():
+                entries = list(tree)
+            for entry in entries:
                 path = f"{prefix}{entry.name}"
                 if isinstance(entry, pygit2.Tree):
                     if path != "events":
@@ -188,7 +213,8 @@ class Journal:
 
     def blob(self, blob_id: str) -> bytes:
         """The bytes of a blob."""
-        return bytes(self._repo[blob_id].peel(pygit2.Blob).data)
+        with self._guarded():
+            return bytes(self._repo[blob_id].peel(pygit2.Blob).data)
 
     @staticmethod
     def blob_of(data: bytes) -> str:
@@ -197,68 +223,92 @@ class Journal:
 
     def parent(self, commit: str) -> str | None:
         """The first parent of a commit, or None."""
-        parents = self._repo[commit].peel(pygit2.Commit).parent_ids
-        return str(parents[0]) if parents else None
+        with self._guarded():
+            parents = self._repo[commit].peel(pygit2.Commit).parent_ids
+            return str(parents[0]) if parents else None
 
     def has(self, commit: str) -> bool:
         """True when the commit is known and an ancestor of, or equal to, the head."""
         head = self.head
-        if head is None or commit not in self._repo:
+        if head is None or _COMMIT_ID.fullmatch(commit) is None:
             return False
-        if self._repo[commit].type != ObjectType.COMMIT:
-            return False
-        return commit == head or self._repo.descendant_of(head, commit)
+        if commit == head:
+            return True
+        with self._guarded():
+            if commit not in self._repo or self._repo[commit].type != ObjectType.COMMIT:
+                return False
+            return bool(self._repo.descendant_of(head, commit))
 
-    def changed(self, old: str, new: str) -> Iterator[tuple[str, str | None, str | None]]:
+    def changed(self, old: str, new: str) -> list[tuple[str, str | None, str | None]]:
         """Path, old blob and new blob of each file that differs between two commits."""
-        diff = self._repo.diff(old, new, context_lines=0)
+        with self._guarded():
+            diff = self._repo.diff(old, new, context_lines=0)
+            found = [
+                (str(d.new_file.path), str(d.old_file.id), str(d.new_file.id)) for d in diff.deltas
+            ]
         zero = "0" * 40
-        for delta in diff.deltas:
-            before, after = str(delta.old_file.id), str(delta.new_file.id)
-            yield (
-                delta.new_file.path,
-                None if before == zero else before,
-                None if after == zero else after,
-            )
+        return [(p, a if a != zero else None, b if b != zero else None) for p, a, b in found]
 
     def file_at(self, commit: str, path: str) -> bytes | None:
         """The bytes of one file in a commit, or None."""
-        tree = self._repo[commit].peel(pygit2.Tree)
-        try:
+        with self._guarded():
+            tree = self._repo[commit].peel(pygit2.Tree)
+            if path not in tree:
+                return None
             return bytes(tree[path].peel(pygit2.Blob).data)
-        except KeyError:
-            return None
 
     def events(self, commit: str) -> Iterator[Record]:
         """Every event record of a commit, file by file in order of time."""
-        root = self._repo[commit].peel(pygit2.Tree)
-        if "events" not in root:
-            return
-        stack: list[tuple[str, pygit2.Object]] = [("events", root["events"])]
+        with self._guarded():
+            root = self._repo[commit].peel(pygit2.Tree)
+            stack: list[tuple[str, pygit2.Object]] = []
+            if "events" in root:
+                stack.append(("events", root["events"]))
         while stack:
             path, node = stack.pop()
             if isinstance(node, pygit2.Tree):
-                stack.extend((f"{path}/{e.name}", e) for e in sorted(node, key=_name, reverse=True))
+                with self._guarded():
+                    inner = sorted(node, key=_name, reverse=True)
+                stack.extend((f"{path}/{e.name}", e) for e in inner)
             else:
-                yield from decode_lines(bytes(node.peel(pygit2.Blob).data), path)
+                yield from decode_lines(self.blob(str(node.id)), path)
 
     def log(self, limit: int = 0) -> Iterator[Entry]:
         """The newest commits first; all when `limit` is 0."""
-        head = self.head
-        if head is None:
-            return
-        for number, commit in enumerate(self._repo.walk(head, SortMode.TOPOLOGICAL)):
+        for number, commit in enumerate(self._walk()):
             if limit and number >= limit:
                 return
             yield _entry(commit)
 
+    def _walk(self) -> Iterator[pygit2.Commit]:
+        head = self.head
+        if head is None:
+            return
+        with self._guarded():
+            yield from self._repo.walk(head, SortMode.TOPOLOGICAL)
+
     def as_of(self, at: datetime) -> str | None:
         """The newest commit not later than `at`, by the journal's own time."""
-        return next((e.commit for e in self.log() if e.at <= at), None)
+        second = at.timestamp()
+        for commit in self._walk():
+            if commit.commit_time <= max(second, 0) and _entry(commit).at <= at:
+                return str(commit.id)
+        return None
 
     def close(self) -> None:
         """Let go of the repository."""
         self._repo.free()
+
+
+def files_of(changes: Sequence[Change]) -> dict[str, bytes | None]:
+    """The files of the journal's tree that record changes write or remove."""
+    return {path_of(_either(c).id): encode(c.new) if c.new is not None else None for c in changes}
+
+
+def _either(change: Change) -> Record:
+    record = change.new or change.old
+    assert record is not None
+    return record
 
 
 def decode_lines(data: bytes, path: str) -> Iterable[Record]:
@@ -272,12 +322,17 @@ def _name(entry: pygit2.Object) -> str:
     return str(entry.name)
 
 
-def _message(why: Why, subject: str, ids: Sequence[str], at: datetime) -> str:
-    first = " ".join(subject.split())[:72]
+def _message(why: Why, subject: str, ids: Sequence[str]) -> str:
     return (
-        f"{why.verb}: {first}\n\nWhy: {' '.join(why.why.split())}\nWho: {why.who}\n"
-        f"Channel: {why.channel}\nRecords: {' '.join(ids)}\nAt: {iso(at)}\n"
+        f"{why.verb}: {one_line(subject)[:72]}\n\nWhy: {one_line(why.why)}\n"
+        f"Who: {one_line(why.who)}\nChannel: {why.channel}\nRecords: {' '.join(ids)}\n"
     )
+
+
+def one_line(text: str) -> str:
+    """A text as one line of a commit message: git ends one at a NUL, and a line is a trailer."""
+    spaced = " ".join(_CONTROL.sub(" ", text).split())
+    return spaced.encode("utf-8", "replace").decode()
 
 
 def _entry(commit: pygit2.Commit) -> Entry:

@@ -11,6 +11,7 @@ from braincore.model.records import Record
 __all__ = [
     "WEIGHTS",
     "Usage",
+    "confirmations",
     "memory_score",
     "memory_terms",
     "settled_lifecycle",
@@ -60,6 +61,11 @@ def trust_score(trust: float, confirmations: int) -> float:
     return 1 - (1 - trust) * 0.7**confirmations
 
 
+def confirmations(record: Record) -> int:
+    """How many further independent sources repeat a record; agents' sessions never are."""
+    return sum(not source.startswith("agent:") for source in record.sources)
+
+
 def memory_terms(record: Record, usage: Usage, links: int, now: datetime) -> dict[str, float]:
     """The terms of MemoryScore that this record has data for.
 
@@ -73,7 +79,7 @@ def memory_terms(record: Record, usage: Usage, links: int, now: datetime) -> dic
     days = max(0.0, (now - last).total_seconds() / 86400)
     return {
         "importance": base + (1 - base) * min(1.0, links / 10),
-        "trust": trust_score(record.trust, len(record.sources)),
+        "trust": trust_score(record.trust, confirmations(record)),
         "usage": min(1.0, log(1 + usage.count) / log(21)),
         "recency": 0.5 ** (days / 30),
         "risk": 1.0 if record.truth_status is TruthStatus.CONTRADICTED else 0.0,
@@ -100,6 +106,6 @@ def settled_lifecycle(record: Record, score: float, *, under_review: bool) -> Li
         and not under_review
         and record.confidence >= CONSOLIDATE_CONFIDENCE
         and score >= CONSOLIDATE
-        and trust_score(record.trust, len(record.sources)) >= CONSOLIDATE_TRUST
+        and trust_score(record.trust, confirmations(record)) >= CONSOLIDATE_TRUST
     )
     return Lifecycle.CONSOLIDATED if ready else Lifecycle.WORKING

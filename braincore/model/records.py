@@ -4,6 +4,7 @@ A record holds inputs and transitions only; whatever can be computed from them (
 stream state) is never stored in it.
 """
 
+import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -39,6 +40,7 @@ __all__ = [
     "RuleMirror",
     "Summary",
     "Task",
+    "is_record_id",
     "kind_of_id",
     "new_id",
 ]
@@ -242,3 +244,11 @@ def new_id(kind: Kind, at: datetime) -> str:
 def kind_of_id(record_id: str) -> Kind:
     """The kind an id names. Raises ValueError for anything that is not a record id."""
     return Kind(record_id.partition("-")[0])
+
+
+_ID = re.compile(rf"(?:{'|'.join(Kind)})-[0-9A-HJKMNP-TV-Z]{{26}}")
+
+
+def is_record_id(text: str) -> bool:
+    """True for what `new_id` makes: a kind, a hyphen, 26 characters of a ULID."""
+    return _ID.fullmatch(text) is not None

@@ -4,11 +4,10 @@ so that a rebuild never depends on what happens to exist."""
 import re
 from enum import StrEnum
 
-from braincore.model.axes import Kind
+from braincore.model.records import is_record_id
 
 __all__ = ["RefType", "entity_ref", "file_ref", "path_of_ref", "ref_type"]
 
-_RECORD = re.compile(rf"(?:{'|'.join(Kind)})-[0-9A-HJKMNP-TV-Z]{{26}}")
 _SCHEME = re.compile(r"(?:commit|test|file|url|user|agent|import):")
 
 
@@ -23,7 +22,7 @@ class RefType(StrEnum):
 
 def ref_type(ref: str) -> RefType:
     """The kind of thing a reference names."""
-    if _RECORD.fullmatch(ref):
+    if is_record_id(ref):
         return RefType.RECORD
     if _SCHEME.match(ref):
         return RefType.ENTITY

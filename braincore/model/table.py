@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 from braincore.model.axes import EdgeType, Kind
 from braincore.model.records import Decision, Failure, Record, Review, Task
-from braincore.model.words import name_key, words
+from braincore.model.refs import RefType, path_of_ref, ref_type
+from braincore.model.words import name_key, statement_words
 
 __all__ = ["Table", "text_key"]
 
@@ -18,10 +19,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def text_key(text: str) -> str:
-    """What two statements must share to be the same one: every word, number and sign of polarity,
-    in order; only case, spacing and punctuation are ignored."""
+    """What two statements must share to be the same one: every word, number, unit, sign and mark of
+    polarity, in order; only case, spacing and punctuation are ignored."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(words(folded)) or folded.strip()
+    return " ".join(statement_words(folded)) or folded.strip()
 
 
 class Table:
@@ -32,7 +33,11 @@ class Table:
         self._by_target: defaultdict[str, set[str]] = defaultdict(set)
         self._by_text: defaultdict[tuple[Kind, str], set[str]] = defaultdict(set)
         self._by_link: defaultdict[str, set[str]] = defaultdict(set)
+        self._by_path: defaultdict[str, set[str]] = defaultdict(set)
+        self._by_successor: defaultdict[str, set[str]] = defaultdict(set)
         self._by_kind: defaultdict[Kind, dict[str, None]] = defaultdict(dict)
+        self._reviews_of: defaultdict[str, set[str]] = defaultdict(set)
+        self._unsorted: set[Kind] = set()
         self._last = _EPOCH
         for record in records:
             self.put(record)
@@ -48,30 +53,51 @@ class Table:
         return self._rows.get(record_id)
 
     def put(self, record: Record) -> None:
-        """Add a record or replace the one with its id."""
-        self.drop(record.id)
+        """Add a record or replace the one with its id; a replaced one keeps its place."""
+        old = self._rows.get(record.id)
+        if old is not None:
+            self._unlink(old)
+        ordered = self._by_kind[record.kind]
+        if old is None and ordered:
+            newest = self._rows[next(reversed(ordered))]
+            if (record.created_at, record.id) < (newest.created_at, newest.id):
+                self._unsorted.add(record.kind)
+        elif old is not None and old.created_at != record.created_at:
+            self._unsorted.add(record.kind)
         self._rows[record.id] = record
-        self._by_kind[record.kind][record.id] = None
-        if record.target:
-            self._by_target[name_key(record.target)].add(record.id)
-        self._by_text[record.kind, text_key(record.text)].add(record.id)
-        for edge in record.edges:
-            self._by_link[edge.to].add(record.id)
-            if edge.type is EdgeType.ABOUT:
-                self._by_target[name_key(edge.to)].add(record.id)
+        ordered[record.id] = None
+        for found in self._places(record):
+            found.add(record.id)
         self._last = max(self._last, record.created_at)
 
     def drop(self, record_id: str) -> None:
         """Remove a record; nothing happens if it isn't there."""
-        old = self._rows.pop(record_id, None)
+        old = self._rows.get(record_id)
         if old is None:
             return
-        self._by_kind[old.kind].pop(record_id, None)
-        self._by_target[name_key(old.target)].discard(record_id)
-        self._by_text[old.kind, text_key(old.text)].discard(record_id)
-        for edge in old.edges:
-            self._by_link[edge.to].discard(record_id)
-            self._by_target[name_key(edge.to)].discard(record_id)
+        self._unlink(old)
+        del self._rows[record_id], self._by_kind[old.kind][record_id]
+
+    def _unlink(self, old: Record) -> None:
+        for found in self._places(old):
+            found.discard(old.id)
+
+    def _places(self, record: Record) -> Iterator[set[str]]:
+        """Every set of ids that this record stands in."""
+        if record.target:
+            yield self._by_target[name_key(record.target)]
+        yield self._by_text[record.kind, text_key(record.text)]
+        for edge in record.edges:
+            yield self._by_link[edge.to]
+            if ref_type(edge.to) in (RefType.FILE, RefType.SYMBOL):
+                yield self._by_path[path_of_ref(edge.to)]
+            if edge.type is EdgeType.ABOUT:
+                yield self._by_target[name_key(edge.to)]
+        for successor in record.superseded_by:
+            yield self._by_successor[successor]
+        if isinstance(record.body, Review) and not record.body.closed:
+            for named in {record.body.subject, *(c.ref for c in record.body.candidates)}:
+                yield self._reviews_of[named]
 
     def next_time(self, now: datetime) -> datetime:
         """A creation time after every other, even when the clock was set back."""
@@ -87,16 +113,24 @@ class Table:
 
     def linked_under(self, path: str) -> list[Record]:
         """The records with an edge to this path or to a symbol in it."""
-        prefix = f"{path}::"
-        ids = {i for ref, found in self._by_link.items() if ref.startswith(prefix) for i in found}
-        return [self._rows[i] for i in sorted(ids | self._by_link.get(path, set()))]
+        return [self._rows[i] for i in sorted(self._by_path.get(path_of_ref(path), ()))]
+
+    def pointing_at(self, record_id: str) -> list[Record]:
+        """The records with an edge to this one or superseded by it."""
+        ids = self._by_link.get(record_id, set()) | self._by_successor.get(record_id, set())
+        return [self._rows[i] for i in sorted(ids)]
 
     def same_text(self, kind: Kind, text: str) -> list[Record]:
         """The records of a kind that say the same words in the same order."""
         return [self._rows[i] for i in sorted(self._by_text.get((kind, text_key(text)), ()))]
 
     def of_kind(self, *kinds: Kind) -> list[Record]:
-        """The records of some kinds, oldest first."""
+        """The records of some kinds, kind by kind, oldest first."""
+        for kind in self._unsorted.intersection(kinds):
+            found = [self._rows[i] for i in self._by_kind[kind]]
+            found.sort(key=lambda r: (r.created_at, r.id))
+            self._by_kind[kind] = {r.id: None for r in found}
+        self._unsorted.difference_update(kinds)
         return [self._rows[i] for kind in kinds for i in self._by_kind[kind]]
 
     def names(self) -> Iterator[str]:
@@ -105,16 +139,8 @@ class Table:
 
     def open_reviews(self, record_id: str) -> list[tuple[Record, Review]]:
         """The undecided reviews that name this record."""
-        out = []
-        for record in self.of_kind(Kind.REVIEW):
-            body = record.body
-            if (
-                isinstance(body, Review)
-                and not body.closed
-                and (body.subject == record_id or any(c.ref == record_id for c in body.candidates))
-            ):
-                out.append((record, body))
-        return out
+        rows = [self._rows[i] for i in sorted(self._reviews_of.get(record_id, ()))]
+        return [(r, r.body) for r in rows if isinstance(r.body, Review)]
 
     def open_tasks(self) -> list[tuple[Record, Task]]:
         """The brain tasks that are still open."""

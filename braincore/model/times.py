@@ -17,12 +17,13 @@ def parse_time(value: object) -> datetime:
 
     Raises InvalidInput with the forms that are understood.
     """
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    if isinstance(value, date):
-        return datetime.combine(value, time(), UTC)
     try:
-        at = datetime.fromisoformat(str(value).strip())
+        if isinstance(value, datetime):
+            at = value
+        elif isinstance(value, date):
+            at = datetime.combine(value, time())
+        else:
+            at = datetime.fromisoformat(str(value).strip())
         return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidInput(

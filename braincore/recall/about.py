@@ -5,24 +5,35 @@ agree both ways, or the record is linked to what the question is anchored to.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
 from braincore.model.axes import Reason
-from braincore.model.records import Claim, Decision, Record
+from braincore.model.records import Record
 from braincore.model.said import STATED, said
 from braincore.model.words import (
-    INTENT_WORDS,
-    clauses,
-    content_words,
+    exact_words,
     identifier_parts,
+    is_negation,
+    is_stop,
     name_key,
+    phrase,
+    same_name,
     stem,
     words,
 )
+from braincore.recall.names import (
+    Name,
+    bag_of,
+    cores,
+    names_of,
+    option_names,
+    run_together,
+    sequences,
+    told,
+)
 from braincore.recall.question import Question
 
-__all__ = ["Fit", "about", "ambiguous", "names_of"]
+__all__ = ["Fit", "about", "ambiguous", "doubted"]
 
 MIN_QUESTION = 0.9
 MIN_NAME = 0.6
@@ -44,61 +55,23 @@ class Fit:
         """True when the record may go on to the gate."""
         return self.reason is None
 
-
-@lru_cache(maxsize=20000)
-def _content(text: str) -> frozenset[str]:
-    return content_words(text)
-
-
-_INTENT_STEMS = frozenset(stem(w) for w in INTENT_WORDS)
-
-
-def _name(*parts: str) -> frozenset[str]:
-    """The content words of a name, without words a question is asked with if any other is left."""
-    found = frozenset[str]().union(*(_content(p.replace("_", " ")) for p in parts))
-    return (found - _INTENT_STEMS) or found
-
-
-def names_of(record: Record) -> list[frozenset[str]]:
-    """What the record is called: target, aliases, title, the claim but for one slot; without any
-    of these the content words of its text, and those of its main clause."""
-    names: list[frozenset[str]] = []
-    if record.target:
-        names.append(_name(record.target.rpartition("::")[2]))
-    names += [_name(a) for a in record.aliases]
-    if record.title:
-        names.append(_name(record.title))
-    if (claim := record.claim) is not None:
-        names += _claim_names(claim)
-    if isinstance(record.body, Decision):
-        names.append(_name(record.body.problem))
-    if not names:
-        names = [_name(record.text), _name((clauses(record.text) or [record.text])[0])]
-    return [n for n in dict.fromkeys(names) if n]
-
-
-def _claim_names(claim: Claim) -> list[frozenset[str]]:
-    qualifiers = [v for _, v in claim.qualifiers]
-    return [
-        _name(claim.subject, claim.predicate, *qualifiers),
-        _name(claim.predicate, claim.object, *qualifiers),
-        _name(claim.subject, claim.object, *qualifiers),
-    ]
-
-
-@lru_cache(maxsize=20000)
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(words(text.replace("_", " ")))
+    @property
+    def sure(self) -> bool:
+        """True when it was accepted without a doubt."""
+        return self.reason is None and not self.probable
 
 
 def _stands_in(anchor: tuple[str, ...], fields: Sequence[str]) -> bool:
     size = len(anchor)
+    joined = "".join(anchor)
     for field in fields:
-        own = _words(field)
-        if any(own[i : i + size] == anchor for i in range(len(own) - size + 1)):
-            return True
-        # `GetUser` and `getuser` name the same thing; `Get user` was split, so compare joined too.
-        if size > 1 and "".join(anchor) in own:
+        if joined not in run_together(field):
+            continue
+        own = sequences(field)
+        # `GetUser` and `getuser` name the same thing, and so do `web-socket` and `WebSocket`.
+        if any(own[i : i + size] == anchor for i in range(len(own) - size + 1)) or any(
+            "".join(own[i : i + n]) == joined for i in range(len(own)) for n in range(1, 4)
+        ):
             return True
     return False
 
@@ -110,56 +83,145 @@ def _linked(question: Question, record: Record) -> bool:
         return any(e.to in question.symbols for e in record.edges) or (
             record.target in question.symbols
         )
-    refs = [e.to for e in record.edges if e.strength >= STATED and "::" in e.to]
-    refs += [record.target] if "::" in record.target else []
-    return any(_names_symbol(i, ref) for i in question.identifiers for ref in refs)
+    symbols = _symbols(record)
+    return any(_names_any(name, symbols) for name in question.names)
+
+
+def _symbols(record: Record) -> list[str]:
+    """The symbols a record is linked to by a statement, not by a mention."""
+    refs = [e.to for e in record.edges if _stated(e.strength) and "::" in e.to]
+    return [*refs, record.target] if "::" in record.target else refs
+
+
+def _names_any(name: str, refs: Sequence[str]) -> bool:
+    return any(_names_symbol(name, ref) for ref in refs)
 
 
 def _is_about(record: Record, target: str) -> bool:
-    key = name_key(target)
-    if record.target and name_key(record.target) == key:
+    if record.target and same_name(record.target, target):
         return True
     return any(
-        e.to == target or name_key(e.to) == key for e in record.edges if e.strength >= STATED
+        e.to == target or same_name(e.to, target) for e in record.edges if _stated(e.strength)
     )
+
+
+def _stated(strength: float) -> bool:
+    return strength >= STATED
 
 
 def _names_symbol(identifier: str, ref: str) -> bool:
     """`auth.GetUser` names `auth/user.go::GetUser`: the last part is the symbol's, the others are
     somewhere in its path."""
-    last = identifier_parts(identifier.replace("::", ".").rpartition(".")[2])
-    own = identifier_parts(ref.rpartition("::")[2].rpartition(".")[2])
-    return last == own and set(identifier_parts(identifier)) <= set(identifier_parts(ref))
-
-
-def _share(some: frozenset[str], of: frozenset[str]) -> float:
-    return len(some & of) / len(of) if of else 0.0
+    last = identifier.replace("::", ".").rpartition(".")[2]
+    own = ref.rpartition("::")[2].rpartition(".")[2]
+    return same_name(last, own) and set(identifier_parts(identifier)) <= set(identifier_parts(ref))
 
 
 def about(question: Question, record: Record) -> Fit:
     """Veto by anchors, then accept by names that agree both ways or by a link."""
     fields = said(record)
     linked = _linked(question, record)
-    told = frozenset[str]().union(*(_content(f.replace("_", " ")) for f in fields))
-    covered = _share(told, question.content)
-    if any(not _stands_in(a, fields) for a in question.anchors):
+    bag = told(record)
+    covered = question.content.share(bag)
+    symbols = _symbols(record)
+    named = {tuple(exact_words(n)) for n in question.names if _names_any(n, symbols)}
+    if any(a not in named and not _stands_in(a, fields) for a in question.anchors):
         return Fit(Reason.ANCHOR_MISMATCH, False, covered, 0.0, linked)
     if question.target or question.symbols:
-        if not linked:
-            return Fit(Reason.OFF_TOPIC, False, covered, 0.0, False)
-        extra = question.content - told - _content((question.target or "").replace("_", " "))
-        return Fit(None, bool(extra), covered, 1.0, True)
-    best = max((_share(question.content, n) for n in names_of(record)), default=0.0)
-    if best == 1.0 and covered == 1.0:
-        return Fit(None, False, covered, best, linked)
-    open_slot = question.content - question.asked
-    slot_covered = _share(told, open_slot) if open_slot and question.asked else 0.0
-    if best >= MIN_NAME and (covered >= MIN_QUESTION or (slot_covered == 1.0 and best == 1.0)):
+        return _about_given(question, record, bag, covered, linked)
+    names = names_of(record)
+    if question.refusal:
+        names += option_names(record)
+    asked = question.whole.bag
+    best = max((n.share(asked) for n in names), default=0.0)
+    if covered == 1.0 and any(n.share(asked) == 1.0 and _says(question, record, n) for n in names):
+        doubt = _denies_more(question, record) or _swaps(question, record)
+        doubt = doubt or not _numbers_fit(question, fields)
+        return Fit(None, doubt, covered, 1.0, linked)
+    filled = any(_fills(question, n, bag) for n in names if n.share(asked) == 1.0)
+    if filled or (best >= MIN_NAME and covered >= MIN_QUESTION):
         return Fit(None, True, covered, best, linked)
     if linked:
-        return Fit(None, covered < MIN_QUESTION or best < MIN_NAME, covered, best, True)
+        return Fit(None, True, covered, best, True)
     reason = Reason.MENTION_ONLY if covered >= MIN_QUESTION else Reason.OFF_TOPIC
     return Fit(reason, False, covered, best, False)
+
+
+def _fills(question: Question, name: Name, bag: frozenset[str]) -> bool:
+    """All but the noun after which/what is told, and more of it than the name alone."""
+    if not question.asked:
+        return False
+    rest = question.content.without(question.asked)
+    return rest.share(bag) == 1.0 and bool(rest.missing(name.bag).tokens)
+
+
+def _about_given(
+    question: Question, record: Record, bag: frozenset[str], covered: float, linked: bool
+) -> Fit:
+    """With an explicit target or symbol the link decides; what is not told is a doubt."""
+    if not linked:
+        return Fit(Reason.OFF_TOPIC, False, covered, 0.0, False)
+    given = bag_of([question.target, *question.symbols])
+    extra = bool(question.content.missing(bag | given).tokens)
+    return Fit(None, extra or _denies_more(question, record), covered, 1.0, True)
+
+
+def _says(question: Question, record: Record, name: Name) -> bool:
+    """One part of the record that speaks of the name says all that is asked."""
+    return any(
+        question.content.share(core | name.bag) == 1.0
+        for core in cores(record, name, refused=question.refusal)
+    )
+
+
+def _denies_more(question: Question, record: Record) -> bool:
+    """The question takes for granted that something is not so, and the record doesn't say that."""
+    if not question.negated:
+        return False
+    if any(n.share(question.whole.bag) == 1.0 for n in option_names(record)):
+        return False
+    return not any(is_negation(w) for w in words(f"{record.text} {record.title}"))
+
+
+def _swaps(question: Question, record: Record) -> bool:
+    """ "X instead of Y" is asked, and it is X that was turned down."""
+    chosen = phrase(question.preferred).bag
+    return bool(question.preferred) and any(n.share(chosen) == 1.0 for n in option_names(record))
+
+
+def _numbers_fit(question: Question, fields: Sequence[str]) -> bool:
+    """Each number of the question stands by the same word as in the record, if by any it tells."""
+    near = _by_number(sequences(question.text), 2)
+    if not near:
+        return True
+    own: dict[str, set[str]] = {}
+    everything: set[str] = set()
+    for field in fields:
+        everything.update(stem(w) for w in sequences(field))
+        for number, found in _by_number(sequences(field), 3).items():
+            own.setdefault(number, set()).update(found)
+    for number, found in near.items():
+        known = found & everything
+        if known and known.isdisjoint(own.get(number, set())):
+            return False
+    return True
+
+
+def _by_number(said: Sequence[str], reach: int) -> dict[str, set[str]]:
+    """For each number the stems of the content words at most `reach` away and nearer to no other
+    number."""
+    out: dict[str, set[str]] = {}
+    numbers = [i for i, word in enumerate(said) if word[0].isdigit()]
+    for i, word in enumerate(said):
+        if word[0].isdigit():
+            places = range(max(0, i - reach), min(len(said), i + reach + 1))
+            out.setdefault(word, set()).update(
+                stem(said[j])
+                for j in places
+                if not (is_stop(said[j]) or said[j][0].isdigit())
+                and all(abs(j - i) <= abs(j - k) for k in numbers)
+            )
+    return out
 
 
 def ambiguous(question: Question, fits: Sequence[tuple[Record, Fit]]) -> list[str]:
@@ -170,13 +232,25 @@ def ambiguous(question: Question, fits: Sequence[tuple[Record, Fit]]) -> list[st
     """
     if question.target or question.symbols:
         return []
-    sure = [(r, f) for r, f in fits if not f.probable]
-    group = sure or list(fits)
-    if not group:
+    by_symbol: dict[str, dict[str, list[str]]] = {}
+    for record, _ in fits:
+        if "::" in record.target:
+            last = name_key(record.target.rpartition("::")[2].rpartition(".")[2])
+            by_symbol.setdefault(last, {}).setdefault(record.target, []).append(record.id)
+    twins = [
+        i for found in by_symbol.values() if len(found) > 1 for ids in found.values() for i in ids
+    ]
+    if twins:
+        return twins
+    group = [(r, f) for r, f in fits if not f.sure]
+    if not group or len(group) < len(fits):
         return []
     top = max((f.question_coverage, f.name_coverage) for _, f in group)
     equal = [r for r, f in group if (f.question_coverage, f.name_coverage) == top]
-    if sure:
-        equal = [r for r in equal if "::" in r.target]
-    things = {r.target if "::" in r.target else name_key(r.target) for r in equal if r.target}
+    things = {name_key(r.target) for r in equal if r.target}
     return [r.id for r in equal if r.target] if len(things) > 1 else []
+
+
+def doubted(fit: Fit) -> Fit:
+    """The same fit with a doubt."""
+    return replace(fit, probable=True)

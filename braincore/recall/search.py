@@ -10,8 +10,9 @@ from braincore.model.axes import EdgeType, Kind, Reason, TruthStatus
 from braincore.model.outcomes import Abstain, Answer, Found, Rejected
 from braincore.model.records import Record
 from braincore.model.table import Table
-from braincore.model.words import content_words, words
-from braincore.recall.about import Fit, about, ambiguous
+from braincore.model.words import exact_words, is_negation, is_number, name_key, words
+from braincore.recall.about import Fit, about, ambiguous, doubted
+from braincore.recall.names import told
 from braincore.recall.question import Question
 from braincore.recall.rank import Terms, fuse, retrieval_score, temporal_validity
 
@@ -32,6 +33,8 @@ ANSWERING = frozenset(
 )
 MAX_REJECTED = 10
 MAX_DEPTH = 20
+ALIKE = 0.6
+"""Two statements share so many of their spellings that only numbers or polarity set them apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,8 @@ def graph_candidates(
     hops: dict[str, int] = {}
     for key in sorted(keys, key=len, reverse=True):
         for record in table.about(key):
-            hops.setdefault(record.id, 0 if record.target else 1)
+            own = bool(record.target) and name_key(record.target) == name_key(key)
+            hops[record.id] = min(hops.get(record.id, 1), 0 if own else 1)
     for symbol in question.symbols:
         for record in table.linked(symbol):
             hops[record.id] = 0
@@ -87,12 +91,16 @@ def search(
     keyword: Sequence[str],
     usage: Callable[[str], Usage],
     stale: Callable[[Record], bool],
+    has_twin: Callable[[str], bool] = lambda symbol: False,
 ) -> Answer | Abstain:
     """The answer, or an abstain whose reason is that of the best-ranked reject on the topic.
 
-    The caller opens the task of an abstain; `Abstain.task` is None here.
+    `has_twin`: the code has other symbols of this one's name. The caller opens the task of an
+    abstain; `Abstain.task` is None here.
     """
-    graph, hops = graph_candidates(query.question, table, max(50, query.limit * 10))
+    graph, hops = graph_candidates(
+        query.question, table, max(50, (query.limit + query.offset) * 10)
+    )
     rrf = fuse(keyword, graph)
     at = query.valid_at or query.now
     found: dict[str, tuple[Record, Fit, float]] = {}
@@ -105,6 +113,8 @@ def search(
         if not fit.accepted:
             off.append((record, fit))
             continue
+        if fit.sure and _unqualified(query.question, record) and has_twin(record.target):
+            fit = doubted(fit)
         for living in _resolve(record, table, query):
             kept = found.get(living.id)
             if kept is None or kept[2] < score:
@@ -121,8 +131,16 @@ def search(
         best = bad[0].reason if bad else None
         return Abstain(str(best or Reason.NO_ACCEPTED_FACTS), tuple(rejected), None)
     page = good[query.offset : query.offset + query.limit]
-    contested = _contested([s.record for s in good])
-    return Answer(tuple(_found(s, contested) for s in page), tuple(rejected), len(good))
+    facts = tuple(_found(s, _contested(s.record, table, query, at, stale)) for s in page)
+    return Answer(facts, tuple(rejected), len(good))
+
+
+def _unqualified(question: Question, record: Record) -> bool:
+    """The question names the record's symbol by its last part only, so a twin could be meant."""
+    if "::" not in record.target or question.target or question.symbols:
+        return False
+    path = record.target.rpartition("::")[0]
+    return not set(words(path)) & set(words(question.text))
 
 
 def _resolve(record: Record, table: Table, query: Query) -> list[Record]:
@@ -160,13 +178,19 @@ def _score(
             hops=hops.get(record.id, 1 if fit.linked else None),
             equal=len(unclear) if record.id in unclear else 1,
             under_review=facts.contradicted,
-            evidence_links=sum(e.type is EdgeType.EVIDENCE for e in record.edges),
+            evidence_links=_evidence_links(record),
             at=at,
         )
         reason = first_reject(record, facts)
         flags = flags_of(record, facts) + (("probable",) if fit.probable else ())
         out.append(_Scored(record, fit, terms, reason, flags))
     return sorted(out, key=_order)
+
+
+def _evidence_links(record: Record) -> int:
+    """The pieces of evidence themselves; the files that one touches are not further ones."""
+    found = [e.to for e in record.edges if e.type is EdgeType.EVIDENCE]
+    return sum(ref.partition(":")[0] in ("commit", "test", "file", "url") for ref in found)
 
 
 def _order(scored: _Scored) -> tuple[bool, float, str]:
@@ -196,21 +220,48 @@ def _facts(
     )
 
 
-def _contested(records: Sequence[Record]) -> set[str]:
-    """Records whose claims name the same subject and predicate but another object."""
-    objects: dict[tuple[frozenset[str], frozenset[str]], set[str]] = {}
-    ids: dict[tuple[frozenset[str], frozenset[str]], set[str]] = {}
-    for record in records:
-        if (claim := record.claim) is not None:
-            key = (content_words(claim.subject), content_words(claim.predicate))
-            objects.setdefault(key, set()).add(claim.object.casefold())
-            ids.setdefault(key, set()).add(record.id)
-    return {i for key, found in objects.items() if len(found) > 1 for i in ids[key]}
+def _contested(
+    record: Record, table: Table, query: Query, at: datetime, stale: Callable[[Record], bool]
+) -> bool:
+    """Another record that may answer says something else about the same: the same subject and
+    predicate with another object, or the same words with other numbers or another polarity."""
+    claim = record.claim
+    names = [record.target] if record.target else []
+    names += [claim.subject] if claim is not None else []
+    names += [e.to for e in record.edges if e.type is EdgeType.ABOUT] if not names else []
+    near = {r.id: r for name in names for r in table.about(name) if r.id != record.id}
+    return any(
+        _differs(record, other)
+        and other.namespace == record.namespace
+        and first_reject(other, _facts(other, table, query, at, stale(other))) is None
+        for other in near.values()
+    )
 
 
-def _found(scored: _Scored, contested: set[str]) -> Found:
+def _differs(one: Record, two: Record) -> bool:
+    if one.claim is not None and two.claim is not None:
+        same = name_key(one.claim.subject) == name_key(two.claim.subject) and name_key(
+            one.claim.predicate
+        ) == name_key(two.claim.predicate)
+        same = same and one.claim.qualifiers == two.claim.qualifiers
+        return same and name_key(one.claim.object) != name_key(two.claim.object)
+    if one.kind is Kind.DECISION or two.kind is Kind.DECISION:
+        return False
+    shared, every = told(one) & told(two), told(one) | told(two)
+    plain = sum(not is_number(w) for w in every)
+    alike = plain > 0 and sum(not is_number(w) for w in shared) / plain >= ALIKE
+    return alike and _measure(one.text) != _measure(two.text)
+
+
+def _measure(text: str) -> tuple[frozenset[str], bool]:
+    """What makes two alike sentences say different things: numbers and polarity."""
+    denied = sum(is_negation(w) for w in words(text)) % 2 == 1
+    return frozenset(w for w in exact_words(text) if is_number(w)), denied
+
+
+def _found(scored: _Scored, contested: bool) -> Found:
     flags = scored.flags
-    if scored.record.id in contested:
+    if contested:
         flags += ("one_of_several",)
     if scored.reason is not None:
         flags += (str(scored.reason),)

@@ -1,12 +1,13 @@
 """The owner's HTTP app: one POST route a verb, one for hooks; the handshake stands before all."""
 
+import json
 import logging
 import os
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote_to_bytes
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
@@ -19,29 +20,39 @@ from braincore import __version__
 from braincore.brain import Brain
 from braincore.errors import BraincoreError
 from braincore.serve.hooks import hook
+from braincore.serve.owner import PROTOCOL
 from braincore.serve.peer import caller_of
 from braincore.serve.verbs import VERBS
 
-__all__ = ["PROTOCOL", "Owner", "make_app"]
+__all__ = ["Owner", "make_app"]
 
 log = logging.getLogger("braincore")
 
-PROTOCOL = "1"
 SLOW_SECONDS = 1.0
 MAX_BODY = 33 << 20
+
+
+class _Json(JSONResponse):
+    """JSON in ASCII: a path need not be UTF-8, and then its text has lone surrogates."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content).encode("ascii")
+
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Owner:
-    """What the app needs of the process: its brain, when it was last used, how to make it leave."""
+    """What the app needs of the process: the brain as seen from a worktree (empty: the owner's
+    own), when it was last used, how to make it leave and why it does."""
 
     def __init__(
-        self, brain: Callable[[], Brain], store: Path, leave: Callable[[str], None]
+        self, brain: Callable[[str], Brain], store: Path, leave: Callable[[str], None]
     ) -> None:
         self.brain = brain
         self.store = store
         self.leave = leave
+        self.leaving = ""
         self.last_used = time.monotonic()
         self.running = 0
 
@@ -64,19 +75,20 @@ def make_app(owner: Owner) -> Starlette:
             return _error(f"{where}: {first['msg']}. See `braincore --help`.", 400)
 
         def work() -> Response:
-            brain = owner.brain()
+            brain = owner.brain(_path(request, "root"))
             caller = caller_of(_pid(request), brain.code.files.user_name())
             reply = found.run(brain, asked, caller)
-            return JSONResponse(reply.body, headers={"X-Braincore-Exit": str(reply.exit_code)})
+            return _Json(reply.body, headers={"X-Braincore-Exit": str(reply.exit_code)})
 
         return await run_in_threadpool(work)
 
     async def hooks(request: Request) -> Response:
         body = await request.body()
-        cwd = unquote(request.headers.get("x-braincore-cwd", "")) or str(owner.store)
+        cwd = _path(request, "cwd") or str(owner.store)
 
         def work() -> Response:
-            done = hook(owner.brain(), request.path_params["client"], body, cwd)
+            brain = owner.brain(_path(request, "root"))
+            done = hook(brain, request.path_params["client"], body, cwd)
             headers = {"X-Braincore-Exit": str(done.exit_code)}
             if done.stderr:
                 headers["X-Braincore-Stderr"] = quote(done.stderr + "\n")
@@ -85,15 +97,17 @@ def make_app(owner: Owner) -> Starlette:
         return await run_in_threadpool(work)
 
     async def ping(request: Request) -> Response:
-        return JSONResponse({"version": __version__, "pid": os.getpid(), "protocol": PROTOCOL})
+        return _Json({"version": __version__, "pid": os.getpid(), "protocol": PROTOCOL})
 
     async def stop(request: Request) -> Response:
         owner.leave("asked to stop")
-        return JSONResponse({"outcome": "stopping", "pid": os.getpid()})
+        return _Json({"outcome": "stopping", "pid": os.getpid()})
 
     def guarded(handler: Handler) -> Handler:
         async def run(request: Request) -> Response:
             refused = _handshake(request, owner)
+            if refused is None and owner.leaving and handler is not stop:
+                refused = _error(f"this owner leaves: {owner.leaving}", 503)
             if refused is not None:
                 return refused
             began = time.monotonic()
@@ -111,18 +125,27 @@ def make_app(owner: Owner) -> Starlette:
 
         return run
 
+    async def unexpected(request: Request, problem: Exception) -> Response:
+        # Starlette raises it again behind this answer, and so it is logged with its traceback.
+        return _error(
+            f"The owner failed at this ({type(problem).__name__}: {problem}). "
+            f"{owner.store / 'log'} has the details; `braincore doctor` may say more.",
+            500,
+        )
+
     return Starlette(
+        exception_handlers={Exception: unexpected},
         routes=[
             Route("/v1/hook/{client}", guarded(hooks), methods=["POST"]),
             Route("/v1/ping", guarded(ping), methods=["GET", "POST"]),
             Route("/v1/stop", guarded(stop), methods=["POST"]),
             Route("/v1/{verb}", guarded(verb), methods=["POST"]),
-        ]
+        ],
     )
 
 
 def _error(message: str, code: int) -> Response:
-    return JSONResponse({"error": message}, code, headers={"X-Braincore-Exit": "1"})
+    return _Json({"error": message}, code, headers={"X-Braincore-Exit": "1"})
 
 
 def _pid(request: Request) -> int:
@@ -130,9 +153,14 @@ def _pid(request: Request) -> int:
     return int(host.removeprefix("pid:")) if host.startswith("pid:") else 0
 
 
+def _path(request: Request, name: str) -> str:
+    """A path that a client sent percent-encoded; it need not be UTF-8."""
+    return os.fsdecode(unquote_to_bytes(request.headers.get(f"x-braincore-{name}", "")))
+
+
 def _handshake(request: Request, owner: Owner) -> Response | None:
     """421 for another repository's store, 426 when this owner must make room for a newer one."""
-    given = unquote(request.headers.get("x-braincore-store", ""))
+    given = _path(request, "store")
     if given and not _same(given, owner.store):
         if not owner.store.exists():
             owner.leave("the repository was moved away")
@@ -154,8 +182,3 @@ def _same(given: str, store: Path) -> bool:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(p) for p in version.split(".") if p.isdigit())
-
-
-def errors_as_json(exc: Exception) -> dict[str, Any]:
-    """An unexpected error in the shape clients read."""
-    return {"error": f"{type(exc).__name__}: {exc}"}

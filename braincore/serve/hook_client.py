@@ -28,6 +28,7 @@ PROTOCOL = b"1"
 WARM = 0.3
 COLD = 3.0
 POLL = 0.02
+AGAIN = 0.5
 LIMIT = 32 * 1024 * 1024
 BEFORE_EDIT = (b"PreToolUse", b"preToolUse", b"BeforeTool")
 UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
@@ -152,18 +153,23 @@ def ask(store: bytes, request: bytes, deadline: float) -> Answer | None:
         size = 0
         while size <= LIMIT:
             connection.settimeout(left(deadline))
-            part = connection.recv(1 << 16)
+            try:
+                part = connection.recv(1 << 16)
+            except ConnectionResetError:
+                break
             if not part:
                 break
             parts.append(part)
             size += len(part)
     finally:
         connection.close()
+    if not parts:
+        return None  # it left before it answered; to ask the next one does no harm
     head, found, body = b"".join(parts).partition(b"\r\n\r\n")
     if not found or head[:7] != b"HTTP/1.":
         raise ValueError
     status = head[9:12]
-    if status in (b"421", b"426"):
+    if status in (b"421", b"426", b"503"):
         return None
     if status != b"200":
         raise OSError("owner answered " + str(int(status)))
@@ -217,6 +223,7 @@ def start_and_ask(place: Place, request: bytes) -> Answer:
         raise OSError("no owner is running")
     deadline = time.monotonic() + COLD
     owner = start_owner(place)
+    again = 0.0
     while True:
         answer = ask(place[0], request, deadline)
         if answer is not None:
@@ -225,6 +232,9 @@ def start_and_ask(place: Place, request: bytes) -> Answer:
             if status:
                 raise OSError("no owner could be started")
             owner = 0
+            again = time.monotonic() + AGAIN
+        if not owner and time.monotonic() > again:
+            owner = start_owner(place)  # the one that held the store has left meanwhile
         time.sleep(min(POLL, left(deadline)))
 
 
@@ -282,13 +292,24 @@ def unchecked(client: bytes, event: bytes, store: bytes, problem: bytes) -> None
     write(2, note + b"\n")
 
 
-def request_for(client: bytes, event: bytes, store: bytes, folder: bytes) -> bytes:
+def request_for(client: bytes, event: bytes, place: Place, folder: bytes) -> bytes:
     """The one HTTP request, complete."""
+    store, root = quote(place[0]), quote(place[1])
     return (
         b"POST /v1/hook/%s HTTP/1.1\r\nHost: braincore\r\nConnection: close\r\n"
         b"X-Braincore-Store: %s\r\nX-Braincore-Protocol: %s\r\nX-Braincore-Version: %s\r\n"
-        b"X-Braincore-Cwd: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
-    ) % (quote(client), quote(store), PROTOCOL, VERSION.encode(), quote(folder), len(event), event)
+        b"X-Braincore-Root: %s\r\nX-Braincore-Cwd: %s\r\n"
+        b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+    ) % (
+        quote(client),
+        store,
+        PROTOCOL,
+        VERSION.encode(),
+        root,
+        quote(folder),
+        len(event),
+        event,
+    )
 
 
 def main(client: bytes) -> int:
@@ -311,7 +332,7 @@ def main(client: bytes) -> int:
     try:
         if len(event) > LIMIT:
             raise OSError("the event is larger than 32 MB")
-        request = request_for(client, event, store, folder)
+        request = request_for(client, event, place, folder)
         answer = ask(store, request, time.monotonic() + WARM) or start_and_ask(place, request)
         return deliver(answer)
     except TimeoutError:

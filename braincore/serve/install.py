@@ -1,5 +1,6 @@
 """Hooks into a client's settings and out again, with a backup beside the store."""
 
+import fcntl
 import json
 import shutil
 import sys
@@ -7,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from braincore.disk import write_atomic
-from braincore.errors import InvalidInput
+from braincore.errors import InvalidInput, OwnerBusy, StoreError
 from braincore.locate import Place
 from braincore.serve.settings import (
     HookEntry,
     hook_command,
-    is_ours,
     merge_hooks,
+    our_commands,
     uninstall_text,
 )
 
-__all__ = ["CLIENT_SETTINGS", "install", "installed_commands", "uninstall"]
+__all__ = ["CLIENT_SETTINGS", "install", "installed_commands", "remove_store", "uninstall"]
 
 CLIENT_SETTINGS = {"claude": ".claude/settings.local.json"}
 _EDIT_TOOLS = "Edit|Write|MultiEdit|NotebookEdit|Bash"
@@ -68,10 +69,13 @@ def install(place: Place, client: str) -> Installed:
         original = uninstall_text(current, kept[0], kept[1])
     merged = merge_hooks(current, _entries(client), original)
     if merged != current:
-        write_atomic(backup, json.dumps({"original": original, "installed": merged}).encode())
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, merged.encode(), mode)
+        try:
+            write_atomic(backup, json.dumps({"original": original, "installed": merged}).encode())
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, merged.encode(), mode)
+        except OSError as error:
+            raise _unwritable(path, error) from None
     return Installed(str(path), merged != current)
 
 
@@ -100,25 +104,40 @@ def uninstall(place: Place) -> list[Installed]:
         left = uninstall_text(current, *(kept or (None, "")))
         if left == current:
             continue
-        if left is None:
-            path.unlink()
-            if not any(path.parent.iterdir()):
-                path.parent.rmdir()
-        else:
-            write_atomic(path, left.encode(), path.stat().st_mode & 0o777)
+        try:
+            if left is None:
+                path.unlink()
+                if not any(path.parent.iterdir()):
+                    path.parent.rmdir()
+            else:
+                write_atomic(path, left.encode(), path.stat().st_mode & 0o777)
+        except OSError as error:
+            raise _unwritable(path, error) from None
         (place.store / "backup" / f"{client}.json").unlink(missing_ok=True)
         out.append(Installed(str(path), True))
     return out
 
 
+def _unwritable(path: Path, error: OSError) -> InvalidInput:
+    return InvalidInput(f"{path} can't be written: {error.strerror}", "Check its permissions.")
+
+
 def remove_store(place: Place) -> list[str]:
-    """Delete journal, indexes and memory; the team's rules and config stay."""
+    """Delete journal, indexes and memory; the team's rules and config stay. Raises OwnerBusy
+    when an owner was started meanwhile."""
     gone = []
-    for path in (place.store, place.memory):
-        if path.exists():
-            shutil.rmtree(path)
-            gone.append(str(path))
-    (place.brain / ".internal-git").unlink(missing_ok=True)
+    try:
+        with (place.store / "owner.lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for path in (place.store, place.memory):
+                if path.exists():
+                    shutil.rmtree(path)
+                    gone.append(str(path))
+        (place.brain / ".internal-git").unlink(missing_ok=True)
+    except BlockingIOError:
+        raise OwnerBusy(str(place.store), 0) from None
+    except OSError as error:
+        raise StoreError(str(place.store), str(error)) from None
     return gone
 
 
@@ -127,12 +146,9 @@ def installed_commands(root: Path) -> list[tuple[str, str]]:
     out = []
     for client, name in CLIENT_SETTINGS.items():
         try:
-            data = json.loads((root / name).read_text(encoding="utf-8-sig"))
-        except (OSError, ValueError):
+            text = _read(root / name)
+        except InvalidInput:
             continue
-        for group in data.get("hooks", {}).get("SessionStart", []):
-            for entry in group.get("hooks", []):
-                command = entry.get("command", "")
-                if isinstance(command, str) and is_ours(command):
-                    out.append((client, command))
+        if text is not None:
+            out += [(client, c) for c in our_commands(text, "SessionStart")]
     return out

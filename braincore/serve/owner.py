@@ -1,14 +1,16 @@
-"""The owner process: lock, listen, open, serve, leave.
+"""The owner process: lock, listen, and only then load what serves.
 
     python -m braincore.serve.owner --store STORE --root ROOT [--foreground]
 
 The lock comes before the socket, the socket before the brain: a client that connects waits for the
 record table, and not for graph and indexes. Exit code 0 also when another owner already serves.
+Until lock and socket are had, this imports the standard library only: of many owners started at
+once, all but one leave before they cost anything.
 """
 
 import argparse
-import asyncio
 import fcntl
+import importlib
 import json
 import logging
 import logging.handlers
@@ -19,35 +21,83 @@ import stat
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
 from braincore import __version__, locate
-from braincore.brain import Brain
-from braincore.disk import write_atomic
-from braincore.errors import BraincoreError, OwnerBusy, OwnerError, StoreError
-from braincore.locate import socket_path
-from braincore.serve.app import PROTOCOL, Owner, make_app
-from braincore.serve.peer import peer_pid
+from braincore.errors import BraincoreError, InvalidInput, OwnerBusy, StoreError
 
-__all__ = ["main"]
+__all__ = ["PROTOCOL", "Claim", "main"]
 
 log = logging.getLogger("braincore")
 
-HEARTBEAT_SECONDS = 5.0
+PROTOCOL = "1"
 DRAIN_SECONDS = 15.0
 
 
-class _PeerProtocol(HttpToolsProtocol):
-    """Puts the process id of the other end where the app finds it: `client` of the scope."""
+class Claim:
+    """What makes this process the owner of a store: lock, socket, and the files that say so."""
 
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        sock = transport.get_extra_info("socket")
-        self.client = (f"pid:{peer_pid(sock) if sock is not None else 0}", 0)
+    def __init__(self, place: locate.Place) -> None:
+        self.store = place.store
+        self.lock = _lock(place.store)
+        self.leaving = False
+        self.socket, self.address = _bind(place.store)
+        self._inode = _inode(self.address)
+
+    def holds(self) -> bool:
+        """True while the store is the one we locked, not one made anew in its place."""
+        mine = os.fstat(self.lock)
+        return _inode(self.store / "owner.lock") == (mine.st_dev, mine.st_ino)
+
+    def write(self) -> None:
+        """Say who serves and where. Raises OSError."""
+        if not self.holds():
+            return
+        boot = Path("/proc/sys/kernel/random/boot_id")
+        data = {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "boot": boot.read_text().strip() if boot.exists() else "",
+            "store": str(self.store),
+            "socket": str(self.address),
+            "version": __version__,
+            "protocol": PROTOCOL,
+            "leaving": self.leaving,
+            "heartbeat": time.time(),
+        }
+        _replace(self.store / "owner.json", json.dumps(data).encode() + b"\n")
+        address = os.fsencode(self.address) + b"\n"
+        pointer = self.store / "socket"
+        if not pointer.exists() or pointer.read_bytes() != address:
+            _replace(pointer, address)
+
+    def release(self) -> None:
+        """Take everything away again that is still ours, the lock last."""
+        if _inode(self.address) == self._inode:
+            self.address.unlink(missing_ok=True)
+        if self.holds():
+            (self.store / "socket").unlink(missing_ok=True)
+            (self.store / "owner.json").unlink(missing_ok=True)
+        os.close(self.lock)
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _replace(path: Path, data: bytes) -> None:
+    fresh = path.with_name(path.name + ".new")
+    fresh.unlink(missing_ok=True)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+    fresh.replace(path)
 
 
 def _lock(store: Path) -> int:
@@ -79,133 +129,46 @@ def _read_owner(store: Path) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _bind(store: Path) -> socket.socket:
+def _bind(store: Path) -> tuple[socket.socket, Path]:
     """A listening socket only this user can reach; we hold the lock, so an old one is stale."""
-    path = socket_path(store)
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.parent.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-            raise OwnerError(f"{path.parent} belongs to somebody else")
-        path.parent.chmod(0o700)
-        path.unlink(missing_ok=True)
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        sock.bind(str(path))
-        path.chmod(0o600)
-        sock.listen(256)
-    except OSError as error:
-        raise OwnerError(f"the socket {path} can't be made: {error}") from None
-    return sock
-
-
-class _Process:
-    """One life of an owner."""
-
-    def __init__(self, place: locate.Place, lock: int, sock: socket.socket) -> None:
-        self.place = place
-        self.lock = lock
-        self.sock = sock
-        self._opened = threading.Event()
-        self._brain: Brain | None = None
-        self._failed: BraincoreError | None = None
-        self._leaving = ""
-        self.owner = Owner(self.brain, place.store, self.leave)
-        config = uvicorn.Config(
-            make_app(self.owner),
-            http=_PeerProtocol,
-            loop="asyncio",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            timeout_graceful_shutdown=int(DRAIN_SECONDS),
-        )
-        self.server = uvicorn.Server(config)
-
-    def brain(self) -> Brain:
-        """The brain, once it is open. Raises what kept it from opening."""
-        self._opened.wait(60)
-        if self._brain is None:
-            raise self._failed or OwnerError("the brain did not open within a minute")
-        return self._brain
-
-    def leave(self, reason: str) -> None:
-        """Finish what runs, then end."""
-        if not self._leaving:
-            self._leaving = reason
-            log.info("leaving: %s", reason)
-            self._write_owner()
-        self.server.should_exit = True
-
-    def _write_owner(self) -> None:
-        store = self.place.store
-        if not store.exists():
-            return
-        boot = Path("/proc/sys/kernel/random/boot_id")
-        data = {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "boot": boot.read_text().strip() if boot.exists() else "",
-            "store": str(store),
-            "socket": self.sock.getsockname(),
-            "version": __version__,
-            "protocol": PROTOCOL,
-            "leaving": bool(self._leaving),
-            "heartbeat": time.time(),
-        }
+    problems = []
+    for path in _candidates(store):
         try:
-            write_atomic(store / "owner.json", json.dumps(data).encode() + b"\n")
-            address = str(self.sock.getsockname()).encode() + b"\n"
-            pointer = store / "socket"
-            if not pointer.exists() or pointer.read_bytes() != address:
-                write_atomic(pointer, address)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found = path.parent.lstat()
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+                problems.append(f"{path.parent} belongs to somebody else")
+                continue
+            path.parent.chmod(0o700)
+            path.unlink(missing_ok=True)
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            sock.bind(str(path))
+            path.chmod(0o600)
+            sock.listen(256)
+            return sock, path
         except OSError as error:
-            log.error("owner.json can't be written: %s", error)
+            problems.append(f"{path}: {error.strerror or error}")
+    raise InvalidInput(
+        f"No socket can be made ({'; '.join(problems)})",
+        "Remove what is in the way, or set XDG_RUNTIME_DIR to a private folder.",
+    )
 
-    def _open(self) -> None:
-        try:
-            brain = Brain(self.place)
-            if self.place.brain.exists():
-                brain.attach()
-            self._brain = brain
-        except BraincoreError as error:
-            log.error("%s", error)
-            self._failed = error
-        finally:
-            self._opened.set()
 
-    async def _watch(self) -> None:
-        """Heartbeat, idle exit, and the end when the store went away."""
-        while not self.server.should_exit:
-            await asyncio.sleep(HEARTBEAT_SECONDS)
-            if not self.place.store.exists():
-                self.leave("the store is gone")
-            self._write_owner()
-            idle = time.monotonic() - self.owner.last_used
-            minutes = self._brain.config.idle_minutes if self._brain is not None else 1.0
-            if not self.owner.running and idle > minutes * 60:
-                self.leave(f"idle for {minutes:g} minutes")
+def _candidates(store: Path) -> Iterator[Path]:
+    """The usual place for the socket, and others should somebody have taken that."""
+    first = locate.socket_path(store)
+    yield first
+    for number in range(1, 4):
+        yield Path("/tmp") / f"braincore-{os.getuid()}-{number}" / first.name
 
-    def serve(self) -> None:
-        """Serve until told to leave, then close everything in order."""
-        self._write_owner()
-        opener = threading.Thread(target=self._open, name="opener", daemon=True)
-        opener.start()
 
-        async def run() -> None:
-            watch = asyncio.create_task(self._watch())
-            await self.server.serve(sockets=[self.sock])
-            watch.cancel()
+class _Redacted(logging.Formatter):
+    """Messages and tracebacks may quote what was said: no secret goes to the log."""
 
-        asyncio.run(run())
-        opener.join(60)
-        if self._brain is not None:
-            self._brain.close()
-        mine = socket_path(self.place.store)
-        mine.unlink(missing_ok=True)
-        if self.place.store.exists():
-            (self.place.store / "socket").unlink(missing_ok=True)
-            (self.place.store / "owner.json").unlink(missing_ok=True)
-        os.close(self.lock)
+    def format(self, record: logging.LogRecord) -> str:
+        from braincore.brain import redact
+
+        return redact(super().format(record))
 
 
 def _log_to(store: Path, foreground: bool) -> None:
@@ -213,17 +176,27 @@ def _log_to(store: Path, foreground: bool) -> None:
     if foreground:
         handler = logging.StreamHandler()
     else:
-        old = os.umask(0o077)
         try:
             handler = logging.handlers.RotatingFileHandler(
                 store / "log", maxBytes=1_000_000, backupCount=2, encoding="utf-8"
             )
         except OSError as error:
             raise StoreError(str(store), str(error)) from None
-        finally:
-            os.umask(old)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_Redacted("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logging.raiseExceptions = False  # a full disk must not stop what still works
+    threading.excepthook = _log_thread
+    sys.excepthook = _log_end
+
+
+def _log_thread(failed: threading.ExceptHookArgs) -> None:
+    if failed.exc_value is not None:
+        name = failed.thread.name if failed.thread is not None else "?"
+        log.error("thread %s ended", name, exc_info=failed.exc_value)
+
+
+def _log_end(kind: type[BaseException], problem: BaseException, trace: Any) -> None:
+    log.critical("the owner ended", exc_info=(kind, problem, trace))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -238,25 +211,31 @@ def main(arguments: list[str] | None = None) -> int:
     os.umask(0o077)
     try:
         place = locate.find(given.root)
-        os.chdir(place.git_dir)  # not the worktree: that may be deleted while we run
-        try:
-            place.store.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise StoreError(str(place.store), str(error)) from None
-        lock = _lock(place.store)
-        _log_to(place.store, given.foreground)
-        process = _Process(place, lock, _bind(place.store))
+        os.chdir(place.common_dir)  # not the worktree: that may be deleted while we run
+        claim = _claim(place)
     except OwnerBusy as error:
         sys.stderr.write(f"{error}\n")
         return 1 if given.foreground else 0
     except BraincoreError as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    _log_to(place.store, given.foreground)
+    serving = importlib.import_module("braincore.serve.process")
     if not given.foreground:
         _detach_output()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    process.serve()
+    serving.Process(place, claim).serve()
     return 0
+
+
+def _claim(place: locate.Place) -> Claim:
+    try:
+        place.store.mkdir(parents=True, exist_ok=True, mode=0o700)
+        claim = Claim(place)
+        claim.write()
+    except OSError as error:
+        raise StoreError(str(place.store), str(error)) from None
+    return claim
 
 
 def _detach_output() -> None:

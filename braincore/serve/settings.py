@@ -16,7 +16,15 @@ from typing import NoReturn
 
 from braincore.errors import InvalidInput
 
-__all__ = ["HookEntry", "hook_command", "is_ours", "merge_hooks", "remove_hooks", "uninstall_text"]
+__all__ = [
+    "HookEntry",
+    "hook_command",
+    "is_ours",
+    "merge_hooks",
+    "our_commands",
+    "remove_hooks",
+    "uninstall_text",
+]
 
 MAX_DEPTH = 100
 MARK = re.compile(r"/braincore/serve/hook_client\.py(?![\w.-])")
@@ -123,6 +131,16 @@ def remove_hooks(text: str, original: str | None = None) -> str | None:
     if result == text or result.strip("\ufeff" + _BLANK) != "{}":
         return result
     return original if original is None or _is_blank(original) else result
+
+
+def our_commands(text: str, event: str) -> list[str]:
+    """The commands of our hooks for an event; none of a text that can't be read."""
+    try:
+        paths = list(_ours(_Document(text)))
+    except InvalidInput:
+        return []
+    found = [(p[1][1].key, p[4][1].value.member("command")) for p in paths]
+    return [str(c.value.scalar) for key, c in found if key == event and c is not None]
 
 
 def uninstall_text(current: str, original: str | None, installed: str) -> str | None:

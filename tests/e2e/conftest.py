@@ -124,7 +124,8 @@ class Desk:
             timeout=120,
             check=False,
         )
-        said = f"{arguments} → {done.returncode}\n{done.stdout!r}\n{done.stderr.decode('utf-8', 'replace')}"
+        stderr = done.stderr.decode("utf-8", "replace")
+        said = f"{arguments} → {done.returncode}\n{done.stdout!r}\n{stderr}"
         assert code is None or done.returncode == code, said
         assert b"Traceback" not in done.stderr, said
         return done

@@ -139,6 +139,7 @@ def test_allow_prints_nothing(desk: Desk) -> None:
     assert headers[""] == "POST /v1/hook/claude HTTP/1.1"
     assert headers["Connection"] == "close"
     assert headers["X-Braincore-Store"] == str(desk.store)
+    assert headers["X-Braincore-Root"] == str(desk.repo)
     assert headers["X-Braincore-Cwd"] == str(desk.repo)
     assert headers["X-Braincore-Version"] == braincore.__version__
     assert headers["X-Braincore-Protocol"] == "1"
@@ -165,9 +166,13 @@ def test_any_input_reaches_the_owner_as_it_is(desk: Desk, event: bytes) -> None:
     assert owner.requests[0][1] == event
 
 
-@pytest.mark.parametrize("status", ["421 Misdirected Request", "426 Upgrade Required"])
-def test_owner_that_turns_away_is_no_owner(desk: Desk, status: str) -> None:
-    desk.owner(http(status=status))
+def turned_away(status: str) -> bytes:
+    return http(status=status)
+
+
+@pytest.mark.parametrize("reply", [*map(turned_away, ("421 A", "426 B", "503 C")), b""])
+def test_owner_that_turns_away_or_leaves_is_no_owner(desk: Desk, reply: bytes) -> None:
+    desk.owner(reply)
     passed_with_note(desk.hook(), "no owner is running")
 
 
@@ -195,7 +200,6 @@ def test_late_answer_lets_the_edit_through(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        b"",
         b"garbage",
         b"HTTP/1.1\r\n\r\n",
         b"HTTP/1.1 x\r\n\r\n",

@@ -1,0 +1,1 @@
+"""Benchmarks: one folder a question; `python -m bench.<name> [--data DIR] [--quick]` runs one."""

@@ -1,0 +1,1 @@
+"""What the code index costs: a whole tree, the same tree again, one changed file."""

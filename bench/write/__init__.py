@@ -1,0 +1,1 @@
+"""What a durable write costs, and whether that grows with what is on record."""

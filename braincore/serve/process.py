@@ -1,0 +1,169 @@
+"""One life of an owner: open the brain, serve, watch the store, leave in order."""
+
+import asyncio
+import logging
+import signal
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from braincore import locate
+from braincore.brain import Brain
+from braincore.errors import BraincoreError, InvalidInput, OwnerError
+from braincore.serve.app import Owner, make_app
+from braincore.serve.owner import DRAIN_SECONDS, Claim
+from braincore.serve.peer import peer_pid
+
+__all__ = ["Process"]
+
+log = logging.getLogger("braincore")
+
+HEARTBEAT_SECONDS = 5.0
+OPEN_SECONDS = 60.0
+
+
+class _PeerProtocol(HttpToolsProtocol):
+    """Puts the process id of the other end where the app finds it: `client` of the scope."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        sock = transport.get_extra_info("socket")
+        self.client = (f"pid:{peer_pid(sock) if sock is not None else 0}", 0)
+
+
+class _Server(uvicorn.Server):
+    """Ends by `leave` on a signal too, so that what runs is finished and the brain closed."""
+
+    def __init__(self, config: uvicorn.Config, owner: Owner) -> None:
+        super().__init__(config)
+        self._owner = owner
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._owner.leave(signal.Signals(sig).name)
+
+
+class Process:
+    """Serves one store: the brain, and a view of it for each worktree that asks."""
+
+    def __init__(self, place: locate.Place, claim: Claim) -> None:
+        self.place = place
+        self.claim = claim
+        self._opened = threading.Event()
+        self._brain: Brain | None = None
+        self._views: dict[Path, Brain] = {}
+        self._views_lock = threading.Lock()
+        self._failed: BraincoreError | None = None
+        self.owner = Owner(self.brain, place.store, self.leave)
+        config = uvicorn.Config(
+            make_app(self.owner),
+            http=_PeerProtocol,
+            loop="asyncio",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=int(DRAIN_SECONDS),
+        )
+        self.server = _Server(config, self.owner)
+
+    def brain(self, root: str) -> Brain:
+        """The brain as seen from a worktree, once it is open. Raises what kept it from opening."""
+        self._opened.wait(OPEN_SECONDS)
+        if self._brain is None:
+            # The next owner may find what stood in the way mended.
+            self.leave("the brain could not be opened")
+            raise self._failed or OwnerError(
+                f"The brain could not be opened; see {self.place.store / 'log'}"
+            )
+        if not root or root == str(self.place.root):
+            return self._brain
+        return self._view(self._brain, locate.find(root))
+
+    def _view(self, brain: Brain, place: locate.Place) -> Brain:
+        if place.store != self.place.store:
+            raise InvalidInput(
+                f"{place.root} is no worktree of this repository", "Run braincore in one."
+            )
+        if place.root == self.place.root:
+            return brain
+        with self._views_lock:
+            view = self._views.get(place.root)
+            if view is None:
+                view = Brain(place, brain.clock, brain.keeper)
+                _attach(view)
+                self._views[place.root] = view
+            return view
+
+    def leave(self, reason: str) -> None:
+        """Finish what runs, then end."""
+        if not self.owner.leaving:
+            self.owner.leaving = reason
+            self.claim.leaving = True
+            log.info("leaving: %s", reason)
+            self._say()
+        self.server.should_exit = True
+
+    def _say(self) -> None:
+        try:
+            self.claim.write()
+        except OSError as error:
+            log.error("owner.json can't be written: %s", error)
+
+    def _open(self) -> None:
+        try:
+            brain = Brain(self.place)
+            _attach(brain)
+            self._brain = brain
+        except BraincoreError as error:
+            log.error("%s", error)
+            self._failed = error
+        finally:
+            self._opened.set()
+
+    async def _watch(self) -> None:
+        """Heartbeat, idle exit, and the end when the store went away."""
+        minutes = 1.0
+        while not self.server.should_exit:
+            await asyncio.sleep(min(HEARTBEAT_SECONDS, max(0.1, minutes * 60)))
+            if not self.claim.holds():
+                self.leave("the store is gone")
+            self._say()
+            idle = time.monotonic() - self.owner.last_used
+            if self._brain is not None:
+                minutes = self._brain.config.idle_minutes
+            if not self.owner.running and idle > minutes * 60:
+                self.leave(f"idle for {minutes:g} minutes")
+
+    def serve(self) -> None:
+        """Serve until told to leave, then close everything in order."""
+        opener = threading.Thread(target=self._open, name="opener", daemon=True)
+        opener.start()
+
+        async def run() -> None:
+            watch = asyncio.create_task(self._watch())
+            await self.server.serve(sockets=[self.claim.socket])
+            watch.cancel()
+
+        try:
+            asyncio.run(run())
+            opener.join(OPEN_SECONDS)
+            for view in self._views.values():
+                view.close()
+            if self._brain is not None:
+                self._brain.close()
+        finally:
+            self.claim.release()
+
+
+def _attach(brain: Brain) -> None:
+    """memory/ is for people: where it can't be made, the brain serves all the same."""
+    if not brain.place.brain.is_dir():
+        return
+    try:
+        brain.attach()
+    except (BraincoreError, OSError) as error:
+        log.error("memory/ of %s is not in step: %s", brain.place.root, error)

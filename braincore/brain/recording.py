@@ -23,6 +23,12 @@ from braincore.model.said import STATED
 __all__ = ["Recording"]
 
 
+WEAKER = (
+    "what is on record is confirmed or trusted more: cite evidence that can be verified "
+    "(--source commit:SHA or file:PATH), or ask a person to decide"
+)
+
+
 class Recording(Parts):
     """What enters long-term memory, checked before and inside the critical section."""
 
@@ -75,6 +81,8 @@ class Recording(Parts):
                 found = validate.conflicts(given, self.table)
                 if found:
                     return Conflict(tuple(found))
+            if old is not None and not validate.may_supersede(record, old):
+                return Conflict((old,), WEAKER)
             record = self._settled(record)
             changes = [Change(None, record)]
             if old is not None:

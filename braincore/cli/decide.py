@@ -54,7 +54,7 @@ def run(given: argparse.Namespace) -> int:
 def _text(body: dict[str, Any]) -> str:
     if body["outcome"] == "stored":
         return stored_line(body)
-    lines = ["conflict: not stored; these decisions answer the same problem:"]
+    lines = [f"conflict: not stored; {body['reason']}:"]
     for one in body["conflicts"]:
         lines.append(f"    {one['id']}: {one['title']} — {one['text']}")
     first = body["conflicts"][0]["id"]

@@ -10,7 +10,7 @@ from math import log
 
 from braincore.errors import InvalidInput
 from braincore.intake.statement import DecisionInput, FailureInput, Statement
-from braincore.model.axes import Lifecycle
+from braincore.model.axes import Lifecycle, TruthStatus
 from braincore.model.records import Claim, Record
 from braincore.model.table import Table
 from braincore.model.words import content_words, is_negation, is_number, same_name, words
@@ -27,6 +27,7 @@ __all__ = [
     "conflicts",
     "duplicate",
     "hedged",
+    "may_supersede",
     "polarity",
     "problem_similarity",
 ]
@@ -186,6 +187,14 @@ def _jaccard(a: frozenset[str], b: frozenset[str], corpus: Sequence[frozenset[st
     weight = {w: log(1 + size / df[w]) for w in a | b}
     union = sum(weight.values())
     return sum(weight[w] for w in a & b) / union if union else 0.0
+
+
+def may_supersede(new: Record, old: Record) -> bool:
+    """The new record's trust is at least as high, and it is confirmed or the old one isn't."""
+    confirmed = TruthStatus.CONFIRMED
+    return new.trust >= old.trust and (
+        new.truth_status is confirmed or old.truth_status is not confirmed
+    )
 
 
 def conflicts(given: DecisionInput, table: Table) -> list[Record]:

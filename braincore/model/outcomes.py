@@ -55,6 +55,8 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A decision that was not stored: others answer the same problem about the same target."""
+    """A decision that was not stored: others answer the same problem about the same target, or the
+    one to be superseded is believed more; `reason` then says what would help."""
 
     conflicts: tuple[Record, ...]
+    reason: str = ""

@@ -24,6 +24,7 @@ __all__ = ["Process"]
 log = logging.getLogger("braincore")
 
 HEARTBEAT_SECONDS = 5.0
+LOOK_SECONDS = 0.5
 OPEN_SECONDS = 60.0
 
 
@@ -127,11 +128,14 @@ class Process:
     async def _watch(self) -> None:
         """Heartbeat, idle exit, and the end when the store went away."""
         minutes = 1.0
+        said = time.monotonic()
         while not self.server.should_exit:
-            await asyncio.sleep(min(HEARTBEAT_SECONDS, max(0.1, minutes * 60)))
+            await asyncio.sleep(LOOK_SECONDS)
             if not self.claim.holds():
                 self.leave("the store is gone")
-            self._say()
+            if time.monotonic() - said > HEARTBEAT_SECONDS:
+                self._say()
+                said = time.monotonic()
             idle = time.monotonic() - self.owner.last_used
             if self._brain is not None:
                 minutes = self._brain.config.idle_minutes

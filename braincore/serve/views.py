@@ -125,6 +125,7 @@ def decided(done: Stored | Conflict) -> dict[str, Any]:
                 "outcome": "conflict",
                 "id": None,
                 "conflicts": [short(r) for r in done.conflicts],
+                "reason": done.reason or "these decisions answer the same problem",
             }
 
 

@@ -47,7 +47,7 @@ STEPS = [
     "index.usage:UsageStore.flush",
 ]
 
-TAKEN = {"drop": 3, "checkpoint": 1, "_connect": 1, "renew": 1, "load_everything": 2, "save": 1}
+TAKEN = {"drop": 2, "checkpoint": 1, "_connect": 1, "renew": 1, "load_everything": 2, "save": 1}
 """How often a writer takes a step at least, where that is rarely."""
 
 PROGRAM = """
@@ -109,7 +109,7 @@ def run(root, step, when, count, acknowledged):
     keeper = Keeper(place, lambda: datetime.now(UTC))
     keeper.attach(place)
     live = []
-    for number in range(12):
+    for number in range(8):
         record = make(f"fact number{number}", number)
         keeper.commit([Change(None, record)], WHY)
         said("put", record.id, record.text)

@@ -393,3 +393,20 @@ def test_times_strictly_increase_on_a_clock_that_stands(scratch: Any) -> None:
     said = [say(scratch.brain, f"Fact {n} holds.", target=f"fact {n}") for n in range(5)]
     times = [r.created_at for r in said]
     assert times == sorted(set(times))
+
+
+def test_an_agent_does_not_supersede_what_a_person_confirmed(scratch: Any) -> None:
+    first = kept(scratch.brain.decide(DECISION, ANN))
+    later = replace(DECISION, decision="Orders are in ClickHouse.", supersedes=first.id)
+    refused = scratch.brain.decide(later, ONE)
+    assert isinstance(refused, Conflict)
+    assert refused.conflicts == (first,)
+    assert "ask a person" in refused.reason
+    assert scratch.brain.table.get(first.id) == first
+
+
+def test_an_agent_supersedes_what_an_agent_said(scratch: Any) -> None:
+    first = kept(scratch.brain.decide(DECISION, ONE))
+    later = replace(DECISION, decision="Orders are in ClickHouse.", supersedes=first.id)
+    second = kept(scratch.brain.decide(later, TWO))
+    assert scratch.brain.table.get(first.id).superseded_by == (second.id,)

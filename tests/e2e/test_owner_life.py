@@ -81,15 +81,15 @@ def test_stale_and_odd_sockets_and_locks(brain: Any, slay: Any) -> None:
 
     slay(brain.folder)
     assert (brain.store / "socket").exists() and (brain.store / "owner.json").exists()
+    (brain.store / "owner.json").write_text("{")
     well()
     (sock,) = brain.run_dir.rglob("*.sock")
     brain.run("stop")
-    for file, text in (("socket", "/no/where\n"), ("socket", ""), ("owner.json", "{")):
-        (brain.store / file).write_text(text)
-        well()
-        brain.run("stop")
+    (brain.store / "socket").write_text("/no/where\n")
     told = {"pid": 1, "leaving": False, "store": str(brain.store)}
     (brain.store / "owner.json").write_text(json.dumps(told))
+    well()
+    brain.run("stop")
     (brain.store / "socket").write_text(f"{sock}\n")
     sock.write_text("not a socket")
     well()
@@ -97,12 +97,9 @@ def test_stale_and_odd_sockets_and_locks(brain: Any, slay: Any) -> None:
     assert brain.json("stop") == {"outcome": "not running"}
     sock.mkdir()
     (sock / "x").touch()
-    env = brain.env | {"BRAINCORE_TEST": "1"}
-    brain.run("status", env=env)
-    assert sock.is_dir()  # another place was taken for the socket; nothing of others was removed
-    assert not brain.json("status")["problem"]
+    well()  # another place was taken for the socket; nothing of others was removed
+    assert (sock / "x").exists()
     brain.run("stop")
-    (brain.store / "socket").unlink(missing_ok=True)
     (brain.store / "socket").mkdir()
     assert "socket" in brain.error("status")
     (brain.store / "socket").rmdir()

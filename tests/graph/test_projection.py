@@ -95,7 +95,7 @@ def body_of(rows: Sequence[Record]) -> dict[str, str]:
 
 
 @settings(
-    max_examples=20 * TRIALS,
+    max_examples=12 * TRIALS,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -129,7 +129,7 @@ def test_step_by_step_is_as_at_once(
 
 
 @settings(
-    max_examples=8 * TRIALS,
+    max_examples=5 * TRIALS,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

@@ -51,7 +51,7 @@ _NOUNS = (
     "account address agreement alert archive balance basket batch booking branch budget campaign "
     "card catalog channel charge claim client contract coupon courier credit customer delivery "
     "deposit device discount document export feature filter folder format gateway group holiday "
-    "import invoice journal label ledger license limit listing locale mandate margin member "
+    "intake invoice journal label ledger license limit listing locale mandate margin member "
     "message notice offer order package parcel payment payout permit policy portal price profile "
     "quota quote receipt refund region report reserve route schedule segment session shipment "
     "snapshot statement stock supplier tariff task tenant ticket token tracker transfer trial "

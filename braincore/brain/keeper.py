@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from braincore.brain.projector import Chores, Projector
+from braincore.brain.projector import Changes, Chores, Projector
 from braincore.errors import StoreError
 from braincore.graph.store import GraphStore
 from braincore.index.keyword import KeywordIndex
@@ -19,7 +19,7 @@ from braincore.index.usage import UsageStore
 from braincore.journal.codec import decode_json, encode_json, path_of
 from braincore.journal.events import EventLog
 from braincore.journal.store import Change, Files, Journal, Why, files_of
-from braincore.journal.worktree import WorkTree
+from braincore.journal.worktree import Moves, WorkTree
 from braincore.locate import Place
 from braincore.model.records import Record
 from braincore.model.table import Table
@@ -83,26 +83,29 @@ class Keeper:
                     self.table.put(new)
                 elif old is not None:
                     self.table.drop(old.id)
-            self._note_blobs(changes, files)
+            moves = self._note_blobs(pairs, files)
             self._projector.accept(commit, pairs, ())
-            self._put_files(files, parent, commit)
+            self._put_files(moves, files, parent, commit)
             return commit
 
-    def _note_blobs(self, changes: Sequence[Change], files: Files) -> None:
-        self._unsaved += len(changes)
-        for change in changes:
-            if change.new is not None:
-                data = files[path_of(change.new.id)]
-                assert data is not None
-                self._blobs[change.new.id] = Journal.blob_of(data)
-            elif change.old is not None:
-                self._blobs.pop(change.old.id, None)
+    def _note_blobs(self, pairs: Changes, files: Files) -> Moves:
+        """Keep the blob ids of all rows; returns what the commit made of which."""
+        self._unsaved += len(pairs)
+        moves = []
+        for record_id in {r.id for pair in pairs for r in pair if r is not None}:
+            path = path_of(record_id)
+            before = self._blobs.pop(record_id, None)
+            after = Journal.blob_of(data) if (data := files[path]) is not None else None
+            if after is not None:
+                self._blobs[record_id] = after
+            moves.append((path, before, after))
+        return moves
 
-    def _put_files(self, files: Files, parent: str, commit: str) -> None:
+    def _put_files(self, moves: Moves, files: Files, parent: str, commit: str) -> None:
         """Bring memory/ along; where that fails the change is safe and the files follow later."""
         for tree in self.worktrees.values():
             try:
-                tree.follow(files, parent, commit)
+                tree.follow(moves, files, parent, commit)
                 self._memory_problem = ""
             except (OSError, StoreError) as error:
                 self._memory_problem = f"memory/ could not be brought along: {error}"

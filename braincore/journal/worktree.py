@@ -16,7 +16,7 @@ from braincore.disk import write_atomic
 from braincore.errors import StoreError
 from braincore.journal.store import Files, Journal
 
-__all__ = ["HandEdit", "WorkTree"]
+__all__ = ["HandEdit", "Moves", "WorkTree"]
 
 RACY_NS = 2_000_000_000
 Moves = Sequence[tuple[str, str | None, str | None]]
@@ -89,11 +89,22 @@ class WorkTree:
     @property
     def at(self) -> str | None:
         """The commit the files were last brought to, if the journal still knows it."""
+        commit = self._marked()
+        return commit if commit is not None and self._journal.has(commit) else None
+
+    def _marked(self) -> str | None:
         try:
-            commit = self._mark.read_bytes().decode("ascii", "replace").strip()
+            return self._mark.read_bytes().decode("ascii", "replace").strip()
         except OSError:
             return None
-        return commit if self._journal.has(commit) else None
+
+    def _set_mark(self, head: str) -> None:
+        """Commit ids have one length, so one write replaces the old one whole."""
+        fd = os.open(self._mark, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(fd, head.encode() + b"\n")
+        finally:
+            os.close(fd)
 
     def sync(self) -> None:
         """Bring the folder to the journal's head; hand-edited files are left in place."""
@@ -116,13 +127,13 @@ class WorkTree:
     def _empty(self) -> bool:
         return not any(p.name != ".git" for p in self.memory.iterdir())
 
-    def follow(self, files: Files, parent: str, commit: str) -> None:
+    def follow(self, moves: Moves, files: Files, parent: str, commit: str) -> None:
         """Put the files of a commit just made on `parent`, whose bytes are at hand; where more is
         missing than that, bring everything in step. Raises StoreError."""
         if not (self.memory / ".git").exists():
             self.attach()
-        elif self.at == parent and not self._empty():
-            self._put(self._journal.changed(parent, commit), commit, files)
+        elif self._marked() == parent and not self._empty():
+            self._put(moves, commit, files)
         else:
             self.sync()
 
@@ -137,7 +148,7 @@ class WorkTree:
                     self.edited.discard(path)
                 else:
                     self.edited.add(path)
-            write_atomic(self._mark, head.encode() + b"\n")
+            self._set_mark(head)
         except OSError as error:
             raise StoreError(str(self.memory), str(error)) from None
 

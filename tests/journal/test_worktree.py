@@ -41,7 +41,7 @@ def change(
     made = [Change(old, new) for old, new in changes]
     commit = journal.commit(made, WHY, AT)
     if tree is not None:
-        tree.follow(files_of(made), parent, commit)
+        tree.follow(journal.changed(parent, commit), files_of(made), parent, commit)
 
 
 def in_step(memory: Path, *records: Record) -> None:

@@ -77,11 +77,16 @@ class Editing(Parts):
         inside = full[len(str(root)) + 1 :].replace(os.sep, "/")
         return Edit(inside, self.read_text(inside), content)
 
-    def check(self, edits: Sequence[Edit], *, by_agent: bool) -> CheckResult:
-        """Judge what edits introduce, and say what is known about what they touch."""
+    def check(
+        self, edits: Sequence[Edit], *, by_agent: bool, touched: Sequence[str] = ()
+    ) -> CheckResult:
+        """Judge what edits introduce, and say what is known about what they touch. `touched`:
+        paths that a tool would hit in a way that can't be worked out."""
         with self.keeper.lock:
             armed = self._armed_failures()
-        result = check_patch(edits, self.rules().rules, armed, language_of, by_agent=by_agent)
+        result = check_patch(
+            edits, self.rules().rules, armed, language_of, by_agent=by_agent, touched=touched
+        )
         notes = [*result.notes, *(n for e in edits for n in self._known_about(e))]
         return replace(result, notes=tuple(dict.fromkeys(notes)))
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from braincore.guard.negative import Armed, brought_back
-from braincore.guard.protected import protected
+from braincore.guard.protected import protected, protected_path
 from braincore.model.edits import CheckResult, Edit, Finding
 from braincore.rules import verdict
 from braincore.rules.schema import Rule
@@ -24,8 +24,10 @@ def check_patch(
     language_of: Callable[[str], str | None],
     *,
     by_agent: bool,
+    touched: Sequence[str] = (),
 ) -> CheckResult:
-    """Judge what the edits introduce. `by_agent`: the brain's own files are closed to it."""
+    """Judge what the edits introduce. `by_agent`: the brain's own files are closed to it, those it
+    would hit in a way that can't be worked out (`touched`) too."""
     judged = [(edit, language_for(edit.path, language_of)) for edit in edits]
     by_rules = verdict.check(rules, judged)
     more: list[Finding] = []
@@ -33,6 +35,8 @@ def check_patch(
         more += brought_back(edit, language or "", failures)
         if by_agent and (finding := protected(edit)) is not None:
             more.append(finding)
+    if by_agent:
+        more += [f for f in map(protected_path, touched) if f is not None]
     if not more:
         return by_rules
     links: dict[str, Sequence[str]] = {rule.id: rule.links for rule in rules}

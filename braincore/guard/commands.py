@@ -179,6 +179,8 @@ def _copy(session: Session, argv: Sequence[Value], stdin: Stdin) -> Outcome:
             if moves or options & {"r", "R", "a", "--recursive", "--archive"}:
                 name = argv[0].text
                 session.overlay.note(f"{source.text}: a folder's files are unknown to `{name}`")
+                if moves:
+                    session.overlay.touch(path)
             ok = False
         elif not (exists and options & {"n", "--no-clobber"}) and place != path:
             session.overlay.write(place, content)
@@ -197,6 +199,7 @@ def _remove(session: Session, argv: Sequence[Value], stdin: Stdin) -> Outcome:
             session.overlay.write(path, None)
         elif options & {"r", "R", "--recursive"}:
             session.overlay.note(f"{operand.text}: which files of a folder are deleted is unknown")
+            session.overlay.touch(path)
     return UNSURE
 
 
@@ -276,6 +279,7 @@ def _elsewhere(session: Session, argv: Sequence[Value], stdin: Stdin) -> Outcome
         path = None if value is None else session.path(value)
         if value is not None and path is not None and not path.startswith("/dev/"):
             session.overlay.note(f"{value.text}: what `{words[0]}` writes to it is unknown")
+            session.overlay.touch(path)
             if words[0] in ("curl", "wget", "dd"):
                 session.overlay.write(path, UNSEEN)
     return Outcome(None, None)

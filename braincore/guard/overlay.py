@@ -39,12 +39,15 @@ class ToolEdits:
     """What a tool call would do: one `Edit` a path, in the order the files are first touched.
 
     `outside` are the absolute paths it writes outside the repository, which are not judged;
-    `unknown` says, in words for a note, which of its writes could not be worked out.
+    `unknown` says, in words for a note, which of its writes could not be worked out; `touched` are
+    the paths in the repository that such a write hits: files with unknown content, folders moved or
+    removed.
     """
 
     edits: tuple[Edit, ...] = ()
     outside: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    touched: tuple[str, ...] = ()
 
 
 def _slashed(path: str) -> str:
@@ -73,6 +76,7 @@ class Overlay:
         self._reasons: dict[str, None] = {}
         self._spent = 0
         self._guesses: dict[str, str] = {}
+        self._touched: dict[str, None] = {}
 
     def absolute(self, path: str, cwd: str) -> str | None:
         """`path` seen from `cwd`, absolute and normalised; None, with a note, if it is no path."""
@@ -145,6 +149,12 @@ class Overlay:
             self._on_disk(path)
             self._now[path] = self._now.pop(place)
 
+    def touch(self, path: str) -> None:
+        """Say that the folder at an absolute path goes, with whatever is in it."""
+        name = "." if path == self.root else self.relative(path)
+        if name is not None:
+            self._touched[name] = None
+
     def note(self, reason: str) -> None:
         """Say why something that may be written could not be worked out."""
         self._reasons[reason] = None
@@ -183,7 +193,9 @@ class Overlay:
             before = self._before[path]
             if name is None:
                 outside.append(path)
-            elif not isinstance(after, Unseen):
+            elif isinstance(after, Unseen):
+                self._touched[name] = None
+            else:
                 if name.endswith(".ipynb"):
                     try:
                         before, after = code_of(before), code_of(after)
@@ -192,7 +204,7 @@ class Overlay:
                         continue
                 if before != after:
                     edits.append(Edit(name, before, after))
-        return ToolEdits(tuple(edits), tuple(outside), tuple(self._reasons))
+        return ToolEdits(tuple(edits), tuple(outside), tuple(self._reasons), tuple(self._touched))
 
     def _on_disk(self, path: str) -> str | None:
         if path.startswith("/dev/"):

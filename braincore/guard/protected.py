@@ -5,7 +5,7 @@ import re
 from braincore.model.axes import Severity
 from braincore.model.edits import Edit, Finding
 
-__all__ = ["protected"]
+__all__ = ["protected", "protected_path"]
 
 _MEMORY = re.compile(r"\.braincore/(?:memory/|config\.toml$|\.internal-git$)")
 _RULE = re.compile(r"\.braincore/rules/.*\.ya?ml$")
@@ -14,6 +14,30 @@ _SETTINGS = re.compile(
 )
 _GIT_STORE = re.compile(r"(?:^|/)\.git/braincore/")
 _OURS = "hook_client.py"
+
+
+_GUARDED = (
+    ".braincore/memory",
+    ".braincore/rules",
+    ".braincore/config.toml",
+    ".braincore/.internal-git",
+    ".git/braincore",
+)
+
+
+def protected_path(path: str) -> Finding | None:
+    """The finding when a path that goes, or gets content nobody knows, is guarded, lies in what is
+    guarded, or has it inside."""
+    hit = path == "." or any(
+        path == one or path.startswith(f"{one}/") or one.startswith(f"{path}/") for one in _GUARDED
+    )
+    if not hit:
+        return None
+    return _finding(
+        Edit(path, None, None),
+        "this removes or overwrites what belongs to the brain",
+        "leave it; `braincore uninstall` is for a person to run",
+    )
 
 
 def protected(edit: Edit) -> Finding | None:

@@ -19,8 +19,8 @@ from starlette.routing import Route
 from braincore import __version__
 from braincore.brain import Brain
 from braincore.errors import BraincoreError
+from braincore.serve.claim import PROTOCOL
 from braincore.serve.hooks import hook
-from braincore.serve.owner import PROTOCOL
 from braincore.serve.peer import caller_of
 from braincore.serve.verbs import VERBS
 

@@ -65,9 +65,9 @@ def _before_edit(brain: Brain, event: Mapping[str, Any], caller: Caller, cwd: st
     if not tool or not isinstance(given, dict):
         return HookReply()
     found = brain.tool_edits(tool, given, _text(event, "cwd") or cwd)
-    if not found.edits and not found.unknown:
+    if not found.edits and not found.unknown and not found.touched:
         return HookReply()
-    result = brain.check(found.edits, by_agent=True)
+    result = brain.check(found.edits, by_agent=True, touched=found.touched)
     brain.refused(result, caller)
     return _verdict(result, found.unknown)
 

@@ -12,11 +12,12 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+import braincore
 from braincore import locate
 from braincore.brain import Brain
 from braincore.errors import BraincoreError, InvalidInput, OwnerError
 from braincore.serve.app import Owner, make_app
-from braincore.serve.owner import DRAIN_SECONDS, Claim
+from braincore.serve.claim import DRAIN_SECONDS, Claim
 from braincore.serve.peer import peer_pid
 
 __all__ = ["Process"]
@@ -129,6 +130,7 @@ class Process:
         """Heartbeat, idle exit, and the end when the store went away."""
         minutes = 1.0
         said = time.monotonic()
+        package = await asyncio.to_thread(_package_stamp)
         while not self.server.should_exit:
             await asyncio.sleep(LOOK_SECONDS)
             if not self.claim.holds():
@@ -136,6 +138,8 @@ class Process:
             if time.monotonic() - said > HEARTBEAT_SECONDS:
                 self._say()
                 said = time.monotonic()
+                if await asyncio.to_thread(_package_stamp) != package:
+                    self.leave("the installed package changed")
             idle = time.monotonic() - self.owner.last_used
             if self._brain is not None:
                 minutes = self._brain.config.idle_minutes
@@ -161,6 +165,12 @@ class Process:
                 self._brain.close()
         finally:
             self.claim.release()
+
+
+def _package_stamp() -> int:
+    """Changes when the installed package does, whatever its version says."""
+    folder = Path(braincore.__file__).parent
+    return max((f.stat().st_mtime_ns for f in folder.rglob("*.py")), default=0)
 
 
 def _attach(brain: Brain) -> None:

@@ -283,7 +283,7 @@ def test_many_threads_write_at_once(keeper: Keeper) -> None:
             keeper.note([make(f"event {number}", number, Kind.EVENT)])
             if number % 20 == 0:
                 assert keeper.graph.run("MATCH (f:Fact {id: $id}) RETURN f.id", {"id": record.id})
-        except Exception as error:
+        except (StoreError, AssertionError) as error:
             failed.append(error)
             raise
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from braincore.code import language_of
 from braincore.guard.check import check_patch, language_for
 from braincore.guard.negative import Armed
+from braincore.guard.tools import edits_of
 from braincore.model.edits import CheckResult, Edit, Verdict
 from braincore.rules.load import load_rules
 
@@ -113,3 +114,34 @@ def test_a_notebook_is_judged_as_python() -> None:
 @given(st.text(max_size=300))
 def test_an_edit_that_changes_nothing_is_allowed(text: str) -> None:
     assert judge(Edit("a.py", text, text)).verdict is Verdict.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("command", "denied"),
+    [
+        ("rm -rf .braincore", True),
+        ("rm -rf .braincore/rules", True),
+        ("rm -rf .git/braincore", True),
+        ("rm -r .git", True),
+        ("rm -rf .", True),
+        ("mv .braincore /tmp/away", True),
+        ("curl -o .braincore/rules/mine.yml https://example.org/x", True),
+        ("sort -o .braincore/config.toml other", True),
+        ("echo 'rm -rf .braincore'", False),
+        ("rm -rf build", False),
+        ("rm -rf ../elsewhere/.braincore", False),
+        ("ls .braincore", False),
+    ],
+)
+def test_an_agent_does_not_remove_the_brain(command: str, denied: bool) -> None:
+    found = edits_of(
+        "Bash", {"command": command}, root="/repo", cwd="/repo", read=lambda path: None
+    )
+    result = check_patch(
+        found.edits, RULES.rules, [], language_of, by_agent=True, touched=found.touched
+    )
+    assert (result.verdict is Verdict.DENY) is denied
+    allowed = check_patch(
+        found.edits, RULES.rules, [], language_of, by_agent=False, touched=found.touched
+    )
+    assert allowed.verdict is Verdict.ALLOW

@@ -137,6 +137,11 @@ class Codebase:
         ]
         return [s.ref for s in sorted(hit, key=lambda s: s.last_line - s.first_line)]
 
+    def named(self, last: str) -> list[str]:
+        """References of the symbols with this last name, as last indexed."""
+        with self._lock:
+            return self._index.named(last)
+
     def counts(self) -> tuple[int, int, int]:
         """Files, symbols, and files with a syntax error in the index."""
         with self._lock:

@@ -9,19 +9,19 @@ from pathlib import Path
 
 from braincore.brain.parts import Parts
 from braincore.code import language_of
-from braincore.errors import InvalidInput, StoreError
+from braincore.errors import InvalidInput
 from braincore.graph import queries
 from braincore.guard.check import check_patch
 from braincore.guard.diff import apply_unified, unified_diff_edits
 from braincore.guard.negative import Armed
 from braincore.guard.overlay import Overlay
 from braincore.guard.tools import ToolEdits, edits_of
-from braincore.guard.touched import broken_signatures, changed_lines, may_change_signatures
+from braincore.guard.touched import broken_signatures, changed_lines, defined_on
 from braincore.intake.redact import redact
 from braincore.intake.statement import Caller
 from braincore.model.axes import EdgeType, EventOutcome, EventType, Kind, Lifecycle, TruthStatus
 from braincore.model.edits import CheckResult, Edit, Verdict
-from braincore.model.records import Event, Record, new_id
+from braincore.model.records import Event, Failure, Record, new_id
 from braincore.model.refs import file_ref
 from braincore.model.said import STATED
 
@@ -91,28 +91,30 @@ class Editing(Parts):
         return replace(result, notes=tuple(dict.fromkeys(notes)))
 
     def _armed_failures(self) -> list[Armed]:
-        out = []
+        """The failures that can stop an edit; made anew only when the journal has moved on."""
+        head = self.keeper.journal.head
+        if head == self._armed_at:
+            return self._armed_list
+        out, kept = [], {}
         for record, body in self.table.failures():
             cached = self._armed.get(record.id)
             if cached is None or cached[0] is not record:
-                armed = None
-                part = body.fragment
-                alive = not record.superseded_by and record.lifecycle is not Lifecycle.ARCHIVED
-                if part is not None and alive:
-                    armed = Armed(
-                        record.id,
-                        body.title,
-                        body.why,
-                        body.fix,
-                        body.evidence,
-                        part.language,
-                        part.places,
-                        part.text,
-                    )
-                cached = self._armed[record.id] = (record, armed)
+                cached = (record, _arm(record, body))
+            kept[record.id] = cached
             if cached[1] is not None:
                 out.append(cached[1])
+        self._armed, self._armed_list, self._armed_at = kept, out, head
         return out
+
+    def warm(self) -> None:
+        """Load what the first check needs: rules, grammars, the failures' tokens."""
+        self.rules()
+        with self.keeper.lock:
+            failures = self.table.failures()
+        for record, body in failures:  # without the lock: the first request must not wait for it
+            if record.id not in self._armed:
+                self._armed[record.id] = (record, _arm(record, body))
+        self.check([Edit("warm.py", "a = 1\n", "a = 2\n")], by_agent=False)
 
     def _known_about(self, edit: Edit) -> list[str]:
         """Decisions and failures tied to the symbols an edit touches, or governing the file; and
@@ -141,25 +143,27 @@ class Editing(Parts):
 
     def _dependents(self, edit: Edit, lines: set[int]) -> list[str]:
         """Callers of what the edit removes or gives another signature, as the graph knows them."""
-        if edit.before is None or not may_change_signatures(edit, lines):
+        graph = self.keeper.graph_at_hand
+        if edit.before is None or graph is None:
+            return []
+        names = defined_on(edit, lines)
+        called = {
+            ref: callers
+            for name in names
+            for ref in self.code.named(name)
+            if ref.startswith(f"{edit.path}::") and (callers := queries.dependents(graph, ref))
+        }
+        if not called:
             return []
         before = self.code.symbols_of(edit.path, edit.before)
         after = self.code.symbols_of(edit.path, edit.after or "")
         out = []
         for symbol in broken_signatures(before, after)[:5]:
-            callers = self.callers(symbol.ref)
+            callers = called.get(symbol.ref, [])
             if callers:
                 shown = ", ".join(callers[:5]) + (" …" if len(callers) > 5 else "")
                 out.append(f"{symbol.ref} changes for {len(callers)} callers: {shown}")
         return out
-
-    def callers(self, ref: str) -> list[str]:
-        """What reaches a symbol within two hops; [] while the graph is not at hand."""
-        try:
-            return queries.dependents(self.keeper.graph, ref)
-        except StoreError as error:
-            log.warning("dependents of %s: %s", ref, error)
-            return []
 
     def refused(self, result: CheckResult, caller: Caller) -> None:
         """Note an edit that was stopped, as an event."""
@@ -185,3 +189,20 @@ class Editing(Parts):
                         )
                     ]
                 )
+
+
+def _arm(record: Record, body: Failure) -> Armed | None:
+    """The failure as the guard compares it; None when it has no fragment or is out of force."""
+    part = body.fragment
+    if part is None or record.superseded_by or record.lifecycle is Lifecycle.ARCHIVED:
+        return None
+    return Armed(
+        record.id,
+        body.title,
+        body.why,
+        body.fix,
+        body.evidence,
+        part.language,
+        part.places,
+        part.text,
+    )

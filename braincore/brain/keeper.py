@@ -169,6 +169,11 @@ class Keeper:
         return self._projector.graph
 
     @property
+    def graph_at_hand(self) -> GraphStore | None:
+        """The graph if it can be asked this instant; for callers that must not wait."""
+        return self._projector.graph_at_hand
+
+    @property
     def lag(self) -> int:
         """How many commits the graph is behind."""
         return self._projector.lag

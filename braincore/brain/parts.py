@@ -62,6 +62,8 @@ class Parts:
         self._closed = False
         atexit.register(self.close)  # the graph engine crashes when it is left open at exit
         self._armed: dict[str, tuple[Record, Armed | None]] = {}
+        self._armed_list: list[Armed] = []
+        self._armed_at: str | None = ""
 
     @property
     def table(self) -> Table:

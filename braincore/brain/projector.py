@@ -152,6 +152,11 @@ class Projector:
                 raise self._unusable("graph")
             return self._graph
 
+    @property
+    def graph_at_hand(self) -> GraphStore | None:
+        """The graph if it can be asked this instant; for callers that must not wait."""
+        return self._graph if self._graph_state is State.READY else None
+
     def rebuild(self) -> None:
         """Throw graph and keyword index away and fill them from the journal. Raises StoreError."""
         with self._lock:

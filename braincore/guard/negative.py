@@ -25,7 +25,8 @@ _MARKERS = frozenset({NEWLINE, INDENT, DEDENT})
 class Armed:
     """A failure as the guard needs it. `places` empty: it may come back anywhere.
 
-    `needle`: the fragment's tokens; `anchor`: its longest word, without which a text can't hold it.
+    `needle`: the fragment's tokens; `words`: the words in them, all of which a text must have to
+    hold it.
     """
 
     id: str
@@ -37,13 +38,13 @@ class Armed:
     places: tuple[str, ...]
     text: str
     needle: tuple[Token, ...] = field(init=False, repr=False, compare=False)
-    anchor: str = field(init=False, repr=False, compare=False)
+    words: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         needle = tokens(self.text, self.language)
         told = (word for t in needle if t.text not in _MARKERS for word in _WORD.findall(t.text))
         object.__setattr__(self, "needle", needle)
-        object.__setattr__(self, "anchor", max(told, key=len, default=""))
+        object.__setattr__(self, "words", frozenset(told))
 
 
 def solid_tokens(text: str, language: str) -> int:
@@ -64,7 +65,7 @@ def brought_back(edit: Edit, language: str, failures: Sequence[Armed]) -> list[F
     after: tuple[Token, ...] | None = None
     before: tuple[Token, ...] = ()
     for failure in failures:
-        if failure.language != language or (failure.anchor and failure.anchor not in said):
+        if failure.language != language or not failure.words <= said:
             continue
         if after is None:
             after = tokens(edit.after, language)

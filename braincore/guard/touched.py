@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from braincore.model.edits import Edit
 from braincore.model.symbols import Symbol
 
-__all__ = ["broken_signatures", "changed_lines", "may_change_signatures"]
+__all__ = ["broken_signatures", "changed_lines", "defined_on"]
 
 MAX_CELLS = 4_000_000
 """Lines before times lines after that are compared one by one; more counts as one change."""
 
 _DEFINITION = re.compile(
-    r"^\s*(?:export\s+|default\s+|async\s+|public\s+|static\s+|abstract\s+)*"
-    r"(?:def|class|function|interface|type|const)\b|^\s*[\w$]+\s*\([^)]*\)\s*\{|^\s*@",
+    r"^\s*(?:(?:export|default|async|public|private|protected|static|abstract|readonly|get|set)\s+)*"
+    r"(?:(?:def|class|function\*?|interface|type|const|let|enum|namespace)\s+([\w$]+)"
+    r"|([\w$]+)\s*\([^)]*\)?[^;]*\{?\s*$)"
 )
 
 
@@ -45,10 +46,11 @@ def changed_lines(edit: Edit) -> set[int]:
     return out
 
 
-def may_change_signatures(edit: Edit, lines: set[int]) -> bool:
-    """Whether it is worth parsing both sides: a changed line looks like part of a definition."""
+def defined_on(edit: Edit, lines: set[int]) -> set[str]:
+    """The last names of what the changed lines look like they define: cheap, before parsing."""
     before = (edit.before or "").splitlines()
-    return any(n <= len(before) and _DEFINITION.match(before[n - 1]) for n in lines)
+    found = (_DEFINITION.match(before[n - 1]) for n in lines if n <= len(before))
+    return {m[1] or m[2] for m in found if m is not None}
 
 
 def broken_signatures(before: Sequence[Symbol], after: Sequence[Symbol]) -> list[Symbol]:

@@ -120,6 +120,8 @@ class Process:
             brain = Brain(self.place)
             _attach(brain)
             self._brain = brain
+            self._opened.set()
+            brain.warm()
         except BraincoreError as error:
             log.error("%s", error)
             self._failed = error

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from braincore.code import extract
-from braincore.guard.touched import broken_signatures, changed_lines, may_change_signatures
+from braincore.guard.touched import broken_signatures, changed_lines, defined_on
 from braincore.model.edits import Edit
 
 BEFORE = "def load(path):\n    return path\n\n\ndef save(path, data):\n    return data\n"
@@ -23,11 +23,17 @@ def test_changed_lines_are_those_of_the_text_before() -> None:
     assert changed_lines(Edit("a.py", None, "a\n")) == {1}
 
 
+def defined(before: str, after: str, path: str = "a.py") -> set[str]:
+    edit = Edit(path, before, after)
+    return defined_on(edit, changed_lines(edit))
+
+
 def test_only_a_changed_definition_is_worth_parsing() -> None:
-    body = Edit("a.py", BEFORE, BEFORE.replace("return data", "return 1"))
-    assert not may_change_signatures(body, changed_lines(body))
-    head = Edit("a.py", BEFORE, BEFORE.replace("path, data", "path"))
-    assert may_change_signatures(head, changed_lines(head))
+    assert defined(BEFORE, BEFORE.replace("return data", "return 1")) == set()
+    assert defined(BEFORE, BEFORE.replace("path, data", "path")) == {"save"}
+    assert defined("    async def f(\n        a,\n    ): ...\n", "") == {"f"}
+    script = "export async function load(a: string) {\n  return a\n}\nclass A {\n  get size() {\n"
+    assert defined(script, "", "a.ts") == {"load", "A", "size"}
 
 
 def test_a_parameter_less_or_a_function_less_breaks_callers() -> None:

@@ -16,7 +16,7 @@ demo: setup
 	@$(BIN)/python -m braincore.demo
 
 test: setup
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: setup
 	@$(BIN)/ruff check .
@@ -25,7 +25,7 @@ check: setup
 	@$(BIN)/python -m pytest tests/architecture
 
 bench: setup
-	@for b in hook write; do $(BIN)/python -m bench.$$b || exit 1; done
+	@for b in hook write index; do $(BIN)/python -m bench.$$b || exit 1; done
 
 docs: setup
 	@$(BIN)/python -m pytest tests/architecture/test_docs.py

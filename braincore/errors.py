@@ -76,9 +76,10 @@ class UnknownReference(InvalidInput):
 
 
 class StoreError(BraincoreError):
-    """The store at `path` can't be read or written."""
+    """The store at `path` can't be read or written. `brief` is for a sentence that goes on."""
 
     def __init__(self, path: str, problem: str) -> None:
+        self.brief = f"{path}: {problem}"
         super().__init__(
             f"The brain's store at {path} can't be used: {problem}. "
             "Check permissions and free space, then try again; nothing acknowledged was lost."

@@ -1,12 +1,14 @@
 """The state of one brain: journal first, then table and pending keywords, then the projections.
 
-`commit` is the critical section: journal → record table → keyword list → files for people. Graph
-and keyword index on disk follow behind (see projector).
+`commit` is the critical section: journal → record table → keyword list. Files for people, graph and
+keyword index on disk follow behind (see projector).
 """
 
+import gc
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -16,10 +18,11 @@ from braincore.graph.store import GraphStore
 from braincore.index.keyword import KeywordIndex
 from braincore.index.rows import RowCache
 from braincore.index.usage import UsageStore
-from braincore.journal.codec import decode_json, encode_json, path_of
+from braincore.journal.codec import decode, path_of
 from braincore.journal.events import EventLog
+from braincore.journal.packed import FORMAT, pack, unpack
 from braincore.journal.store import Change, Files, Journal, Why, files_of
-from braincore.journal.worktree import Moves, WorkTree
+from braincore.journal.worktree import Moves, Put, WorkTree, together
 from braincore.locate import Place
 from braincore.model.records import Record
 from braincore.model.table import Table
@@ -32,8 +35,21 @@ ROWS_UNSAVED = 500
 """Rows that may be missing from the row cache, at least; a tenth of all where that is more."""
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the garbage collector, which would look through the new rows over and over."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 class Keeper:
-    """Opens a store, keeps it in step, closes it. `lock` guards table, journal and keywords."""
+    """Opens a store, keeps it in step, closes it. `lock` guards table, journal and keywords;
+    `_files` guards memory/ and is taken last."""
 
     def __init__(self, place: Place, clock: Callable[[], datetime], *, fsync: bool = False) -> None:
         self.place = place
@@ -47,26 +63,44 @@ class Keeper:
             raise StoreError(str(store), str(error)) from None
         self.journal = Journal(store / "journal.git", fsync=fsync, began=clock())
         self.events = EventLog(store / "events.wal", self.journal)
-        self._cache = RowCache(store / "index" / "rows.jsonl")
+        self._cache = RowCache(store / "index" / "rows.jsonl", FORMAT)
         self._unsaved = 0
         self._blobs: dict[str, str] = {}
         self.table = self._load_table()
         self.usage = UsageStore(store / "usage.db")
         self.worktrees: dict[Path, WorkTree] = {}
+        self._files = threading.Lock()
+        self._unput: list[Put] = []
         self._memory_problem = ""
         self._closed = False
-        chores = Chores(self._chores_due, self._do_chores, self._settle)
+        chores = Chores(self._put_files, self._chores_due, self._do_chores, self._settle)
         self._projector = Projector(store, self.lock, self.journal, self.table, chores)
 
     def _load_table(self) -> Table:
         """Every record of the head, parsed only where the row cache doesn't know the blob."""
         head = self.journal.head
         assert head is not None
-        cached = self._cache.load(decode_json)
-        loaded = list(self.journal.read(head, cached))
-        self._blobs = {entry.record.id: entry.blob for entry in loaded}
-        self._unsaved = sum(entry.blob not in cached for entry in loaded)
-        return Table(sorted((e.record for e in loaded), key=lambda r: (r.created_at, r.id)))
+        with _uncollected():
+            cached = self._cache.load(unpack)
+            keys = {record.id: keys for record, keys in cached.by_blob.values()}
+            rows = {blob: record for blob, (record, _) in cached.by_blob.items()}
+            if cached.commit and self.journal.has(cached.commit):
+                changed = [m for m in self.journal.changed(cached.commit, head) if ".md" in m[0]]
+                for path, _, after in changed:
+                    if after is not None and after not in rows:
+                        rows[after] = decode(self.journal.blob(after), path)
+                        self._unsaved += 1
+                for _, before, _ in changed:
+                    if before is not None and before in rows:
+                        del rows[before]
+                        self._unsaved += 1
+            else:
+                rows = {e.blob: e.record for e in self.journal.read(head, rows)}
+                self._unsaved = sum(blob not in cached.by_blob for blob in rows)
+            self._blobs = {record.id: blob for blob, record in rows.items()}
+            for blob in rows.keys() - cached.by_blob.keys():
+                keys.pop(rows[blob].id, None)
+            return Table(sorted(rows.values(), key=lambda r: (r.created_at, r.id)), keys)
 
     # — writing —
 
@@ -83,9 +117,8 @@ class Keeper:
                     self.table.put(new)
                 elif old is not None:
                     self.table.drop(old.id)
-            moves = self._note_blobs(pairs, files)
+            self._unput.append(Put(parent, commit, self._note_blobs(pairs, files), files))
             self._projector.accept(commit, pairs, ())
-            self._put_files(moves, files, parent, commit)
             return commit
 
     def _note_blobs(self, pairs: Changes, files: Files) -> Moves:
@@ -101,15 +134,23 @@ class Keeper:
             moves.append((path, before, after))
         return moves
 
-    def _put_files(self, moves: Moves, files: Files, parent: str, commit: str) -> None:
-        """Bring memory/ along; where that fails the change is safe and the files follow later."""
-        for tree in self.worktrees.values():
-            try:
-                tree.follow(moves, files, parent, commit)
-                self._memory_problem = ""
-            except (OSError, StoreError) as error:
-                self._memory_problem = f"memory/ could not be brought along: {error}"
-                log.warning("%s", self._memory_problem)
+    def _put_files(self) -> None:
+        """Bring memory/ along, behind the writers; where that fails the change is safe and the
+        files follow later."""
+        with self.lock:
+            unput, self._unput = self._unput, []
+            trees = list(self.worktrees.values())
+        if not unput:
+            return
+        put = together(unput)
+        with self._files:
+            for tree in trees:
+                try:
+                    tree.follow(put)
+                    self._memory_problem = ""
+                except StoreError as error:
+                    self._memory_problem = f"memory/ could not be brought along: {error.brief}"
+                    log.warning("%s", self._memory_problem)
 
     def note(self, events: Sequence[Record]) -> None:
         """Make events durable; they are committed in batches."""
@@ -123,16 +164,18 @@ class Keeper:
 
     def _flush_events(self) -> None:
         with self.lock:
-            pending = list(self.events.pending)
+            pending, parent = list(self.events.pending), self.journal.head
             commit = self.events.flush(self.clock())
             if commit is not None:
+                assert parent is not None
+                self._unput.append(Put(parent, commit, (), {}))
                 self._projector.accept(commit, (), pending)
 
     # — worktrees —
 
     def attach(self, place: Place) -> WorkTree:
         """The memory/ of a worktree, made or restored if it isn't there."""
-        with self.lock:
+        with self.lock, self._files:
             tree = self.worktrees.get(place.root)
             if tree is None or not tree.attached:
                 tree = tree or WorkTree(place.memory, self.journal)
@@ -143,7 +186,7 @@ class Keeper:
     @property
     def hand_edited(self) -> list[str]:
         """Paths in memory/ that were edited by hand and are left as they are."""
-        with self.lock:
+        with self.lock, self._files:
             return sorted({path for tree in self.worktrees.values() for path in tree.edited})
 
     def look_for_hand_edits(self) -> list[str]:
@@ -152,7 +195,7 @@ class Keeper:
             trees = list(self.worktrees.values())
         for tree in trees:
             suspects = tree.suspects()
-            with self.lock:
+            with self._files:
                 tree.hand_edits(suspects)
         return self.hand_edited
 
@@ -211,9 +254,11 @@ class Keeper:
 
     def _save_rows(self) -> None:
         with self.lock:
-            rows = [(self._blobs[r.id], r) for r in self.table]
+            commit = self.journal.head
+            rows = [(self._blobs[r.id], r, self.table.keys(r.id)) for r in self.table]
             self._unsaved = 0
-        self._cache.save((blob, encode_json(record)) for blob, record in rows)
+        assert commit is not None
+        self._cache.save(commit, ((blob, pack(record, keys)) for blob, record, keys in rows))
 
     def rebuild(self) -> None:
         """Throw graph and keyword index away and fill them from the journal."""

@@ -17,7 +17,7 @@ from braincore.errors import BraincoreError, StoreError
 from braincore.graph.bulk import load_everything
 from braincore.graph.projection import COMMIT, apply_events, apply_records, json_body
 from braincore.graph.store import GraphStore
-from braincore.index.keyword import KeywordIndex, terms_of
+from braincore.index.keyword import KeywordIndex
 from braincore.journal.codec import decode, to_mapping
 from braincore.journal.store import Journal, decode_lines
 from braincore.model.records import Record
@@ -56,8 +56,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Chores:
-    """What else is done behind the writers: `regular` every 5 s while `due`, `quiet` when idle."""
+    """What else is done behind the writers: `follow` at once after each commit, `regular` every 5 s
+    while `due`, `quiet` when idle."""
 
+    follow: Callable[[], None]
     due: Callable[[], bool]
     regular: Callable[[], None]
     quiet: Callable[[], None]
@@ -232,7 +234,8 @@ class Projector:
         except FAULTS as error:
             log.error("%s: %s", step, error, exc_info=not isinstance(error, BraincoreError))
             with self._lock:
-                self._problems[step] = str(error) or type(error).__name__
+                said = error.brief if isinstance(error, StoreError) else str(error)
+                self._problems[step] = said or type(error).__name__
                 self._failed = time.monotonic()
             return False
         with self._lock:
@@ -273,6 +276,8 @@ class Projector:
 
     def _settle(self) -> None:
         self._chores.quiet()
+        if self._keyword is not None:
+            self._keyword.rest()
         if self._graph is not None and self._graph_state is State.READY:
             self._graph.checkpoint()
 
@@ -290,10 +295,10 @@ class Projector:
             if len(keyword):  # it may hold records that this journal never had
                 keyword.close()
                 keyword = KeywordIndex(self._store / "index" / "keyword", anew=True)
-            for record in records:
-                keyword.put_terms(record.id, terms_of(record))
+            keyword.put(records)
         if keyword.waiting or reached != head:
             keyword.commit(head)
+            keyword.rest()
         with self._lock:
             _index(keyword, self._changes(head, self._head()))
             self._keyword = keyword
@@ -326,6 +331,7 @@ class Projector:
             head = self._head()
             self._steps.clear()
             self._applied = self._accepted
+        self._try("memory", self._chores.follow)
         if reached == head:
             return
         if reached is None or not self._journal.has(reached):
@@ -341,6 +347,8 @@ class Projector:
         graph = self._graph
         with self._lock:
             batch = self._steps[:BATCH]
+        self._try("memory", self._chores.follow)  # first, so that who waits for the graph has both
+        with self._lock:
             if self._graph_state is State.BROKEN or graph is None:  # the rebuild will see them
                 del self._steps[:]
                 self._applied = self._accepted
@@ -368,7 +376,8 @@ class Projector:
         with graph.transaction():
             bodies_of = bodies(new for _, new in changes if new is not None)
             apply_records(graph, changes, bodies_of, head, lambda i: pointing.get(i, ()))
-            apply_events(graph, events, head)
+            if events:
+                apply_events(graph, events, head)
 
     def _rebuild_all(self) -> None:
         self._rebuild_graph()
@@ -393,6 +402,7 @@ class Projector:
             if not graph.fresh:
                 graph.renew()
             load_everything(graph, records, bodies(records), self._journal.events(head), head)
+        self._try("memory", self._chores.follow)
         with self._lock:
             self._applied = accepted
             self._written = time.monotonic()

@@ -5,29 +5,23 @@ of the repository. A name that could be several things gets no edge rather than 
 """
 
 import posixpath
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
 
-from braincore.model.symbols import FileSymbols, symbol_ref
+from braincore.model.symbols import Reference, symbol_ref
 
 __all__ = ["CodeEdge", "module_paths", "resolve"]
 
 _JS_ENDINGS = ("", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".d.ts")
 
 
-@dataclass(frozen=True, slots=True)
-class CodeEdge:
-    """`source` and `target` are symbol references, or paths for the file itself."""
-
-    type: str
-    source: str
-    target: str
-    line: int
+CodeEdge = tuple[str, str, str, int]
+"""Type, source, target, line. Source and target are symbol references, or paths for a file."""
 
 
-def module_paths(module: str, path: str, language: str) -> list[str]:
-    """The files that an import of `module` in `path` may mean, most likely first."""
-    folder = posixpath.dirname(path)
+@lru_cache(4096)
+def module_paths(module: str, folder: str, language: str) -> tuple[str, ...]:
+    """The files that an import of `module` in a file of `folder` may mean, most likely first."""
     if language == "python":
         dots = len(module) - len(module.lstrip("."))
         parts = [p for p in module[dots:].split(".") if p]
@@ -45,59 +39,66 @@ def module_paths(module: str, path: str, language: str) -> list[str]:
         for root in roots:
             stem = posixpath.join(root, *parts) if parts else root
             out += [f"{stem}.py", f"{stem}.pyi", posixpath.join(stem, "__init__.py")]
-        return [p.removeprefix("./") for p in dict.fromkeys(out) if p not in (".py", ".pyi")]
+        return tuple(p.removeprefix("./") for p in dict.fromkeys(out) if p not in (".py", ".pyi"))
     if not module.startswith("."):
-        return []
+        return ()
     stem = posixpath.normpath(posixpath.join(folder, module))
     if stem.startswith(".."):
-        return []
+        return ()
     out = [stem + ending for ending in _JS_ENDINGS]
     if stem.endswith(
         (".js", ".mjs", ".jsx")
     ):  # TypeScript imports name the file that will be built
         base = stem.rpartition(".")[0]
         out += [base + ".ts", base + ".tsx", base + ".mts"]
-    return out + [posixpath.join(stem, f"index{e}") for e in _JS_ENDINGS[1:]]
+    return (*out, *(posixpath.join(stem, f"index{e}") for e in _JS_ENDINGS[1:]))
 
 
 def resolve(
-    file: FileSymbols, exists: Callable[[str], bool], names_in: Callable[[str], Collection[str]]
+    path: str,
+    language: str,
+    references: Iterable[Reference],
+    exists: Callable[[str], bool],
+    names_in: Callable[[str], Collection[str]],
 ) -> tuple[list[CodeEdge], list[str]]:
     """The edges out of a file, and every path whose coming, going or change may alter them."""
-    own = {s.qualified_name for s in file.symbols}
-    edges: dict[tuple[str, str, str], CodeEdge] = {}
+    own = names_in(path)
+    folder = posixpath.dirname(path)
+    edges: dict[tuple[str, str, str], int] = {}
     looked_at: dict[str, None] = {}
+    modules: dict[str, str | None] = {}
 
     def found(module: str) -> str | None:
-        for candidate in module_paths(module, file.path, file.language):
-            looked_at[candidate] = None
-            if candidate != file.path and exists(candidate):
-                return candidate
-        return None
+        if module not in modules:
+            modules[module] = None
+            for candidate in module_paths(module, folder, language):
+                looked_at[candidate] = None
+                if candidate != path and exists(candidate):
+                    modules[module] = candidate
+                    break
+        return modules[module]
 
     def add(kind: str, source: str, target: str, line: int) -> None:
         if source != target:
-            edges.setdefault((kind, source, target), CodeEdge(kind, source, target, line))
+            edges.setdefault((kind, source, target), line)
 
-    for symbol in file.symbols:
-        add("DEFINES", file.path, symbol.ref, symbol.first_line)
-    for ref in file.references:
-        source = symbol_ref(file.path, ref.source) if ref.source in own else file.path
+    for ref in references:
+        source = symbol_ref(path, ref.source) if ref.source in own else path
         if ref.type == "IMPORTS":
-            target = found(_joined(ref.module, ref.target, file.language)) or found(ref.module)
+            target = found(_joined(ref.module, ref.target, language)) or found(ref.module)
             if target is not None:
-                add("IMPORTS", file.path, target, ref.line)
+                add("IMPORTS", path, target, ref.line)
             continue
-        if ref.type == "INHERITS" and source == file.path:
+        if ref.type == "INHERITS" and source == path:
             continue
         local = _local(ref.target, ref.source, own)
         if local is not None:
-            add(ref.type, source, symbol_ref(file.path, local), ref.line)
+            add(ref.type, source, symbol_ref(path, local), ref.line)
         elif ref.module:
-            hit = _imported(ref.module, ref.target, file.language, found, names_in)
+            hit = _imported(ref.module, ref.target, language, found, names_in)
             if hit is not None:
                 add(ref.type, source, hit, ref.line)
-    return list(edges.values()), list(looked_at)
+    return [(*ends, line) for ends, line in edges.items()], list(looked_at)
 
 
 def _joined(module: str, name: str, language: str) -> str:
@@ -107,7 +108,7 @@ def _joined(module: str, name: str, language: str) -> str:
     return module + name if module.endswith(".") else f"{module}.{name}"
 
 
-def _local(target: str, source: str, own: set[str]) -> str | None:
+def _local(target: str, source: str, own: Collection[str]) -> str | None:
     """The symbol of the same file that a name means where it stands, innermost scope first."""
     head, _, rest = target.partition(".")
     scopes = source.split(".") if source else []

@@ -30,6 +30,11 @@ FAMILIES: Mapping[Kind, str] = {
 }
 
 _KEYS = {"Entity": "name", "File": "path", "Symbol": "ref"}
+_NEW = {
+    "File": "m.language = '', m.indexed = false",
+    "Symbol": "m.path = $path, m.name = $name, m.kind = '', m.signature = '', m.node_id = '', "
+    "m.first_line = 0, m.last_line = 0, m.indexed = false",
+}
 _OUT = "ABOUT|GOVERNS|EVIDENCE|SUPERSEDED_BY|CONTRADICTS|DERIVED_FROM"
 _PAIRS = pairs()
 
@@ -60,6 +65,7 @@ def apply_records(
         last[either.id] = (old, new)
     written = {i: new for i, (_, new) in last.items() if new is not None}
     with graph.transaction():
+        again = graph.meta(COMMIT) == commit
         for old, new in last.values():
             if new is None and old is not None:
                 _remove(graph, old)
@@ -69,7 +75,10 @@ def apply_records(
             r.id: r for i in written if first[i] is None for r in pointing_at(i) if r.id not in last
         }
         for record in (*written.values(), *waiting.values()):
-            _link(graph, record)
+            if again or first.get(record.id, record) is not None:
+                _link(graph, record)
+            else:
+                _link_new(graph, record)
         graph.set_meta(COMMIT, commit)
 
 
@@ -184,6 +193,27 @@ def _link(graph: GraphStore, record: Record) -> None:
     collect(graph, ((end, value) for end, value in freed if end in _KEYS))
 
 
+def _link_new(graph: GraphStore, record: Record) -> None:
+    """Give the node of a record that was never there its edges."""
+    for edge in edges_of(record):
+        end, key, value = end_of(edge)
+        given: dict[str, object] = {
+            "id": record.id,
+            "to": value,
+            "strength": float(edge.strength),
+        }
+        node, to = f"(n:{FAMILIES[record.kind]} {{id: $id}})", f"(m:{end} {{{key}: $to}})"
+        if end not in _KEYS:
+            ends = f"MATCH {node}, {to}"
+        else:
+            ends = f"MATCH {node} MERGE {to}"
+            if end in _NEW:
+                ends += f" ON CREATE SET {_NEW[end]}"
+            if end == "Symbol":
+                given["path"], _, given["name"] = value.partition("::")
+        graph.run(f"{ends} CREATE (n)-[:{edge.type} {{strength: $strength}}]->(m)", given)
+
+
 def key_of(table: str) -> str:
     """The column a node table is looked up by."""
     return _KEYS.get(table, "id")
@@ -196,24 +226,15 @@ def _key(end: str, record_id: str, name: str, path: str, ref: str) -> str:
 def _stub(graph: GraphStore, end: str, value: str) -> None:
     """Make an end that is no record, in case it isn't there."""
     if end == "Symbol":
-        _stub_symbol(graph, value)
-    elif end == "File":
+        path, _, name = value.partition("::")
         graph.run(
-            "MERGE (f:File {path: $path}) ON CREATE SET f.language = '', f.indexed = false",
-            {"path": value},
+            f"MERGE (m:Symbol {{ref: $ref}}) ON CREATE SET {_NEW[end]}",
+            {"ref": value, "path": path, "name": name},
         )
+    elif end == "File":
+        graph.run(f"MERGE (m:File {{path: $path}}) ON CREATE SET {_NEW[end]}", {"path": value})
     elif end == "Entity":
-        graph.run("MERGE (e:Entity {name: $name})", {"name": value})
-
-
-def _stub_symbol(graph: GraphStore, ref: str) -> None:
-    path, _, name = ref.partition("::")
-    graph.run(
-        "MERGE (s:Symbol {ref: $ref}) ON CREATE SET s.path = $path, s.name = $name, "
-        "s.kind = '', s.signature = '', s.node_id = '', s.first_line = 0, s.last_line = 0, "
-        "s.indexed = false",
-        {"ref": ref, "path": path, "name": name},
-    )
+        graph.run("MERGE (m:Entity {name: $name})", {"name": value})
 
 
 def _targets(graph: GraphStore, table: str, record_id: str) -> set[tuple[str, str]]:

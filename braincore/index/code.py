@@ -4,28 +4,34 @@ SQLite file `code.db`. Unchanged files cost a stat; each change gets a generatio
 the graph projection knows what it has not seen.
 """
 
-import json
 import os
 import sqlite3
+import threading
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from braincore.errors import StoreError
-from braincore.model.symbols import FileSymbols, Reference, Symbol
+from braincore.model.packed import Packed, unpack_references, unpack_symbols
+from braincore.model.symbols import Reference, Symbol, symbol_ref
 
 __all__ = ["CodeIndex", "Scan"]
 
-VERSION = "3"
+VERSION = "4"
 """Raised when rows change shape or meaning: an older file is thrown away and built anew."""
 
 RACY_NS = 2_000_000_000
 """Coarsest step of file times in use: two seconds."""
 
-Extract = Callable[[str, bytes, str], FileSymbols]
+PART = 200
+"""So many changed files are committed at once; a crash loses no more work than that."""
+
+Extract = Callable[[Iterable[tuple[str, str, bytes]]], Iterable[Packed]]
+"""From path, language and bytes of files to what they hold, in the same order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +44,22 @@ class Scan:
     skipped: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A file whose bytes differ from what the index knows."""
+
+    mtime: int
+    size: int
+    sha: str
+
+
 class CodeIndex:
-    """The index of one worktree. One caller at a time."""
+    """The index of one worktree. One caller at a time updates it; all questions may be asked from
+    any thread meanwhile and see what was committed last."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._asking = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
@@ -54,8 +71,18 @@ class CodeIndex:
             if self._meta("version") != VERSION:
                 self._db.close()
                 self._db = self._anew()
+            self._reader = self._second()
         except (sqlite3.Error, OSError) as error:
             raise StoreError(str(path), str(error)) from None
+
+    def _second(self) -> sqlite3.Connection:
+        reader = sqlite3.connect(self._path, check_same_thread=False, isolation_level=None)
+        reader.execute("PRAGMA query_only = ON")
+        return reader
+
+    def _rows(self, query: str, *given: object) -> list[Any]:
+        with self._asking:
+            return self._reader.execute(query, given).fetchall()
 
     def _anew(self) -> sqlite3.Connection:
         for ending in ("", "-wal", "-shm"):
@@ -79,14 +106,15 @@ class CodeIndex:
             PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
             CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT);
             CREATE TABLE IF NOT EXISTS file (path TEXT PRIMARY KEY, mtime INTEGER, size INTEGER,
-              sha TEXT, language TEXT, error INTEGER, generation INTEGER, gone INTEGER, data TEXT);
-            CREATE TABLE IF NOT EXISTS symbol (ref TEXT, path TEXT, name TEXT, last TEXT);
-            CREATE INDEX IF NOT EXISTS symbol_ref ON symbol (ref);
-            CREATE INDEX IF NOT EXISTS symbol_path ON symbol (path);
+              sha TEXT, language TEXT, error INTEGER, generation INTEGER, gone INTEGER,
+              count INTEGER, symbols TEXT, refs TEXT);
+            CREATE TABLE IF NOT EXISTS symbol (path TEXT, name TEXT, last TEXT,
+              PRIMARY KEY (path, name)) WITHOUT ROWID;
             CREATE INDEX IF NOT EXISTS symbol_last ON symbol (last);
             CREATE INDEX IF NOT EXISTS file_generation ON file (generation);
             CREATE TABLE IF NOT EXISTS watch (path TEXT, on_path TEXT,
               PRIMARY KEY (on_path, path)) WITHOUT ROWID;
+            CREATE INDEX IF NOT EXISTS watch_path ON watch (path);
             """
         )
         if db.execute("SELECT 1 FROM meta").fetchone() is None:
@@ -128,8 +156,11 @@ class CodeIndex:
         except sqlite3.DatabaseError as error:
             self._db.rollback()
             if not isinstance(error, sqlite3.OperationalError):
-                self._db.close()
-                self._db = self._anew()
+                with self._asking:
+                    self._reader.close()
+                    self._db.close()
+                    self._db = self._anew()
+                    self._reader = self._second()
             raise StoreError(str(self._path), str(error)) from None
 
     def _update(
@@ -147,43 +178,28 @@ class CodeIndex:
                 "SELECT path, mtime, size, sha FROM file WHERE NOT gone"
             )
         }
-        seen, changed, skipped = set[str](), [], []
+        seen, changed, skipped = set[str](), list[str](), list[tuple[str, str]]()
         generation = self.generation + 1
-        for path, language, disk in files:
-            seen.add(path)
-            if len(seen) % 50 == 0:
-                progress(len(seen))
-            try:
-                stat = disk.stat()
-                old = known.get(path)
-                if old is not None and old[:2] == (stat.st_mtime_ns, stat.st_size):
-                    continue
-                if stat.st_size > max_bytes:
-                    skipped.append((path, f"larger than {max_bytes:,} bytes"))
+        reads: dict[str, _Read] = {}
+
+        def differing() -> Iterator[tuple[str, str, bytes]]:
+            for path, language, disk in files:
+                seen.add(path)
+                if len(seen) % 50 == 0:
+                    progress(len(seen))
+                found = self._read(path, disk, known.get(path), max_bytes)
+                if isinstance(found, str):
+                    skipped.append((path, found))
                     seen.discard(path)
-                    continue
-                data = disk.read_bytes()
-            except OSError as error:
-                skipped.append((path, error.strerror or "unreadable"))
-                seen.discard(path)
-                continue
-            if b"\x00" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
-                skipped.append((path, "binary"))
-                seen.discard(path)
-                continue
-            digest = sha256(data).hexdigest()
-            if old is not None and old[2] == digest:
-                self._db.execute(
-                    "UPDATE file SET mtime = ?, size = ? WHERE path = ?",
-                    (_settled(stat), stat.st_size, path),
-                )
-                continue
-            self._write(
-                extract(path, data, language), _settled(stat), stat.st_size, digest, generation
-            )
-            changed.append(path)
-            if len(changed) % 200 == 0:  # a crash from here on must leave a whole generation
-                self._finish(changed[-200:], generation)
+                elif found is not None:
+                    reads[path], data = found
+                    yield path, language, data
+
+        for file in extract(differing()):
+            self._write(file, reads.pop(file.path), generation)
+            changed.append(file.path)
+            if len(changed) % PART == 0:  # a crash from here on must leave a whole generation
+                self._finish(changed[-PART:], generation)
         removed = sorted(known.keys() - seen) if whole else []
         self._forget(removed, generation)
         if changed or removed:
@@ -191,31 +207,49 @@ class CodeIndex:
         self._db.commit()
         return Scan(len(seen), tuple(changed), tuple(removed), tuple(skipped))
 
-    def _write(self, file: FileSymbols, mtime: int, size: int, sha: str, generation: int) -> None:
-        data = json.dumps(
-            {
-                "s": [astuple(s)[1:] for s in file.symbols],
-                "r": [astuple(r) for r in file.references],
-            },
-            ensure_ascii=False,
-        )
+    def _read(
+        self, path: str, disk: Path, old: tuple[int, int, str] | None, max_bytes: int
+    ) -> tuple[_Read, bytes] | str | None:
+        """A file that changed, or why it is passed over; None when it is as known."""
+        try:
+            stat = disk.stat()
+            if old is not None and old[:2] == (stat.st_mtime_ns, stat.st_size):
+                return None
+            if stat.st_size > max_bytes:
+                return f"larger than {max_bytes:,} bytes"
+            data = disk.read_bytes()
+        except OSError as error:
+            return error.strerror or "unreadable"
+        if b"\x00" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return "binary"
+        digest = sha256(data).hexdigest()
+        if old is not None and old[2] == digest:
+            self._db.execute(
+                "UPDATE file SET mtime = ?, size = ? WHERE path = ?",
+                (_settled(stat), stat.st_size, path),
+            )
+            return None
+        return _Read(_settled(stat), stat.st_size, digest), data
+
+    def _write(self, file: Packed, read: _Read, generation: int) -> None:
         self._db.execute(
-            "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)",
-            (file.path, mtime, size, sha, file.language, file.has_error, generation, data),
+            "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
+            (
+                *(file.path, read.mtime, read.size, read.sha, file.language, file.error),
+                *(generation, file.total, file.symbols, file.references),
+            ),
         )
         self._db.execute("DELETE FROM symbol WHERE path = ?", (file.path,))
         self._db.executemany(
-            "INSERT INTO symbol VALUES (?, ?, ?, ?)",
-            [
-                (s.ref, s.path, s.qualified_name, s.qualified_name.rpartition(".")[2].lower())
-                for s in file.symbols
-            ],
+            "INSERT INTO symbol VALUES (?, ?, ?)",
+            [(file.path, name, name.rpartition(".")[2].lower()) for name in file.names],
         )
 
     def _forget(self, paths: Iterable[str], generation: int) -> None:
         for path in paths:
             self._db.execute(
-                "UPDATE file SET gone = 1, generation = ?, sha = '', data = '' WHERE path = ?",
+                "UPDATE file SET gone = 1, generation = ?, sha = '', symbols = '', refs = '' "
+                "WHERE path = ?",
                 (generation, path),
             )
             self._db.execute("DELETE FROM symbol WHERE path = ?", (path,))
@@ -245,70 +279,61 @@ class CodeIndex:
         """Make what was noted durable."""
         self._db.commit()
 
-    def since(self, generation: int) -> tuple[list[FileSymbols], list[str]]:
-        """Files changed after a generation, and paths that are gone since."""
-        rows = self._db.execute(
-            "SELECT path, language, error, gone, data FROM file WHERE generation > ? ORDER BY path",
-            (generation,),
-        ).fetchall()
-        files = [_file(p, lang, bool(e), d) for p, lang, e, gone, d in rows if not gone]
-        return files, [p for p, _, _, gone, _ in rows if gone]
+    def since(self, generation: int) -> tuple[list[tuple[str, str]], list[str]]:
+        """Path and language of files changed after a generation, and paths gone since."""
+        rows = self._rows(
+            "SELECT path, language, gone FROM file WHERE generation > ? ORDER BY path", generation
+        )
+        return [(p, lang) for p, lang, gone in rows if not gone], [p for p, _, gone in rows if gone]
 
-    def file(self, path: str) -> FileSymbols | None:
-        """What the index holds of one file."""
-        row = self._db.execute(
-            "SELECT path, language, error, data FROM file WHERE path = ? AND NOT gone", (path,)
-        ).fetchone()
-        return _file(row[0], row[1], bool(row[2]), row[3]) if row else None
+    def symbols(self, path: str, sha: str | None = None) -> tuple[Symbol, ...] | None:
+        """The symbols of a file; None when it isn't in the index, or not with these bytes."""
+        rows = self._rows(
+            "SELECT language, symbols, sha FROM file WHERE path = ? AND NOT gone", path
+        )
+        if not rows or sha not in (None, rows[0][2]):
+            return None
+        return unpack_symbols(path, *rows[0][:2])
+
+    def references(self, path: str) -> tuple[Reference, ...]:
+        """The references of a file, () when it isn't in the index."""
+        rows = self._rows("SELECT refs FROM file WHERE path = ? AND NOT gone", path)
+        return unpack_references(rows[0][0]) if rows else ()
 
     def has(self, path: str) -> bool:
-        """True when the file is in the index."""
-        row = self._db.execute("SELECT 1 FROM file WHERE path = ? AND NOT gone", (path,)).fetchone()
-        return row is not None
+        """Whether a path is in the index."""
+        return bool(self._rows("SELECT 1 FROM file WHERE path = ? AND NOT gone", path))
 
-    def names_in(self, path: str) -> set[str]:
+    def names_in(self, path: str) -> frozenset[str]:
         """The qualified names defined in a file."""
-        return {r[0] for r in self._db.execute("SELECT name FROM symbol WHERE path = ?", (path,))}
+        return frozenset(r[0] for r in self._rows("SELECT name FROM symbol WHERE path = ?", path))
 
     def named(self, last: str) -> list[str]:
         """References of the symbols whose last name is this one, in any case."""
-        rows = self._db.execute(
-            "SELECT DISTINCT ref FROM symbol WHERE last = ? ORDER BY ref", (last.lower(),)
-        )
-        return [r[0] for r in rows]
+        rows = self._rows("SELECT path, name FROM symbol WHERE last = ?", last.lower())
+        return sorted(symbol_ref(path, name) for path, name in rows)
 
-    def paths(self) -> Iterator[str]:
+    def paths(self) -> Sequence[str]:
         """Every path in the index."""
-        return (
-            r[0] for r in self._db.execute("SELECT path FROM file WHERE NOT gone ORDER BY path")
-        )
+        return [r[0] for r in self._rows("SELECT path FROM file WHERE NOT gone ORDER BY path")]
 
     def counts(self) -> tuple[int, int, int]:
         """How many files, symbols, and files with a syntax error."""
-        files, errors = self._db.execute(
-            "SELECT count(*), coalesce(sum(error), 0) FROM file WHERE NOT gone"
-        ).fetchone()
-        symbols = self._db.execute("SELECT count(*) FROM symbol").fetchone()[0]
+        files, errors, symbols = self._rows(
+            "SELECT count(*), coalesce(sum(error), 0), coalesce(sum(count), 0) FROM file "
+            "WHERE NOT gone"
+        )[0]
         return int(files), int(symbols), int(errors)
 
     def close(self) -> None:
         """Write and close."""
-        self._db.commit()
-        self._db.close()
+        with self._asking:
+            self._reader.close()
+            self._db.commit()
+            self._db.close()
 
 
 def _settled(stat: os.stat_result) -> int:
     """The time of a file's last change, or 0 when it is so fresh that another change could bear
     the same time: then the next update reads the file once more."""
     return stat.st_mtime_ns if time.time_ns() - stat.st_mtime_ns > RACY_NS else 0
-
-
-def _file(path: str, language: str, error: bool, data: str) -> FileSymbols:
-    held = json.loads(data)
-    return FileSymbols(
-        path,
-        language,
-        tuple(Symbol(path, *row) for row in held["s"]),
-        tuple(Reference(*row) for row in held["r"]),
-        error,
-    )

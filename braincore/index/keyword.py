@@ -25,14 +25,33 @@ __all__ = ["KeywordIndex"]
 
 K1 = 1.2
 B = 0.75
-HEAP = 16_000_000
+HEAP = 15_000_000
+"""The least that the engine takes."""
+
+
+class Waiting:
+    """A record that is not on disk yet; its terms are worked out when somebody needs them, so that
+    a write doesn't wait for it."""
+
+    __slots__ = ("_found", "_record")
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._found: list[str] | None = None
+
+    @property
+    def terms(self) -> list[str]:
+        """What the record is found by."""
+        if self._found is None:
+            self._found = terms_of(self._record)
+        return self._found
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Changes on their way to disk: terms by record id, and ids to take out."""
+    """Changes on their way to disk: records by id, and ids to take out."""
 
-    pending: dict[str, list[str]]
+    pending: dict[str, Waiting]
     gone: frozenset[str]
 
 
@@ -44,8 +63,9 @@ class KeywordIndex:
         self._folder = folder
         self._mark = folder / "journal-head"
         self._sums: dict[str, str] = {}
-        self._pending: dict[str, list[str]] = {}
+        self._pending: dict[str, Waiting] = {}
         self._gone: set[str] = set()
+        self._writer: tantivy.IndexWriter | None = None
         builder = tantivy.SchemaBuilder()
         builder.add_text_field("id", stored=True, tokenizer_name="raw")
         builder.add_text_field("terms", stored=False, tokenizer_name="whitespace")
@@ -67,7 +87,6 @@ class KeywordIndex:
         self._sums = self._checked()
         self._index = tantivy.Index(self._schema, path=str(self._folder))
         self._index.reload()
-        self._writer = self._index.writer(HEAP, 1)
         self._searcher = self._index.searcher()
 
     def _checked(self) -> dict[str, str]:
@@ -109,12 +128,8 @@ class KeywordIndex:
     def put(self, records: Iterable[Record]) -> None:
         """Add or replace records; they are found at once."""
         for record in records:
-            self.put_terms(record.id, terms_of(record))
-
-    def put_terms(self, record_id: str, terms: list[str]) -> None:
-        """As `put`, with what `terms_of` made of the record."""
-        self._pending[record_id] = terms
-        self._gone.discard(record_id)
+            self._pending[record.id] = Waiting(record)
+            self._gone.discard(record.id)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Take records out; they are not found from now on."""
@@ -142,11 +157,13 @@ class KeywordIndex:
         """The slow part of a commit; may run beside put, drop and search."""
         try:
             if batch.pending or batch.gone:
+                if self._writer is None:
+                    self._writer = self._index.writer(HEAP, 1)
                 for record_id in (*batch.pending, *batch.gone):
                     self._writer.delete_documents_by_term("id", record_id)
-                for record_id, terms in batch.pending.items():
+                for record_id, waiting in batch.pending.items():
                     self._writer.add_document(
-                        tantivy.Document(id=[record_id], terms=[" ".join(terms)])
+                        tantivy.Document(id=[record_id], terms=[" ".join(waiting.terms)])
                     )
                 self._writer.commit()
                 self._index.reload()
@@ -158,8 +175,8 @@ class KeywordIndex:
     def settle(self, batch: "Batch") -> None:
         """Search from disk what is on disk."""
         self._searcher = self._index.searcher()
-        for record_id, terms in batch.pending.items():
-            if self._pending.get(record_id) is terms:
+        for record_id, waiting in batch.pending.items():
+            if self._pending.get(record_id) is waiting:
                 del self._pending[record_id]
         self._gone -= batch.gone
 
@@ -191,7 +208,7 @@ class KeywordIndex:
     def _score_pending(self, wanted: Sequence[str]) -> list[tuple[float, str]]:
         """BM25 of the uncommitted records, with document frequencies over both parts and the mean
         length of the uncommitted ones."""
-        docs = list(self._pending.items())
+        docs = [(record_id, waiting.terms) for record_id, waiting in self._pending.items()]
         if not docs:
             return []
         size = len(self)
@@ -212,9 +229,15 @@ class KeywordIndex:
                 out.append((score, record_id))
         return out
 
+    def rest(self) -> None:
+        """Let go of the writer, which holds 80 MB; the next `store` takes one again."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.wait_merging_threads()
+
     def close(self) -> None:
-        """Let go of the writer's lock."""
-        self._writer.wait_merging_threads()
+        """Let go of the writer and its lock."""
+        self.rest()
 
 
 def _sum_of(file: Path) -> str:

@@ -22,6 +22,9 @@ __all__ = ["MENTION", "STATED", "about", "evidence", "mentions"]
 MENTION = 0.2
 """Strength of an edge to something the text merely names; never enough to be on topic."""
 
+LOOKED_AT = 4000
+"""Characters of a text in which names are looked for: it gets eight edges at most."""
+
 
 def about(target: str, claim: Claim | None) -> list[Edge]:
     """Edges to the target and to the subject of the claim."""
@@ -43,15 +46,17 @@ def evidence(source_ref: str, places: Sequence[str]) -> list[Edge]:
 def mentions(text: str, table: Table) -> list[Edge]:
     """Edges to what the text names: identifiers, proper names, quoted strings, known entities.
 
-    When it names nothing, the words its main clause opens with become the entity it is about.
+    When it names nothing, the words its main clause opens with become the entity it is about. Of a
+    long text only the beginning is looked through.
     """
+    text = text[:LOOKED_AT]
     found = [n for n in (*quoted(text), *identifiers(text), *proper_names(text)) if len(n) >= 3]
     said = words(text)
     known = [
         key
         for size in (3, 2, 1)
-        for key in {"_".join(said[i : i + size]) for i in range(len(said) - size + 1)}
-        if len(key) >= 3 and key not in STOP_WORDS and table.about(key)
+        for key in dict.fromkeys("_".join(said[i : i + size]) for i in range(len(said) - size + 1))
+        if len(key) >= 3 and key not in STOP_WORDS and table.has_key(key)
     ]
     names = [*found, *known]
     if not names:

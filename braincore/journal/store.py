@@ -249,6 +249,14 @@ class Journal:
         zero = "0" * 40
         return [(p, a if a != zero else None, b if b != zero else None) for p, a, b in found]
 
+    def blobs_between(self, old: str, new: str, path: str) -> set[str]:
+        """Every blob that a path had after one commit, up to and with another."""
+        with self._guarded():
+            walker = self._repo.walk(new, SortMode.TOPOLOGICAL)
+            walker.hide(old)
+            trees = [commit.tree for commit in walker]
+            return {str(tree[path].id) for tree in trees if path in tree}
+
     def file_at(self, commit: str, path: str) -> bytes | None:
         """The bytes of one file in a commit, or None."""
         with self._guarded():

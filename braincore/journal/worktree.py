@@ -16,11 +16,35 @@ from braincore.disk import write_atomic
 from braincore.errors import StoreError
 from braincore.journal.store import Files, Journal
 
-__all__ = ["HandEdit", "Moves", "WorkTree"]
+__all__ = ["HandEdit", "Moves", "Put", "WorkTree", "together"]
 
 RACY_NS = 2_000_000_000
 Moves = Sequence[tuple[str, str | None, str | None]]
 """Path, blob before, blob after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What one commit, or several in a row, made of the files; `files`: the bytes at hand."""
+
+    parent: str
+    commit: str
+    moves: Moves
+    files: Files
+
+
+def together(puts: Sequence[Put]) -> Put:
+    """Several puts as one, so that of each file only the last bytes are written."""
+    if len(puts) == 1:
+        return puts[0]
+    moves: dict[str, tuple[str | None, str | None]] = {}
+    files: dict[str, bytes | None] = {}
+    for put in puts:
+        for path, old, new in put.moves:
+            moves[path] = (moves[path][0] if path in moves else old, new)
+        files.update(put.files)
+    gathered = [(path, old, new) for path, (old, new) in moves.items()]
+    return Put(puts[0].parent, puts[-1].commit, gathered, files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +151,13 @@ class WorkTree:
     def _empty(self) -> bool:
         return not any(p.name != ".git" for p in self.memory.iterdir())
 
-    def follow(self, moves: Moves, files: Files, parent: str, commit: str) -> None:
-        """Put the files of a commit just made on `parent`, whose bytes are at hand; where more is
-        missing than that, bring everything in step. Raises StoreError."""
+    def follow(self, put: Put) -> None:
+        """Put the files of what was just committed, whose bytes are at hand; where more is missing
+        than that, bring everything in step. Raises StoreError."""
         if not (self.memory / ".git").exists():
             self.attach()
-        elif self._marked() == parent and not self._empty():
-            self._put(moves, commit, files)
+        elif self._marked() == put.parent and not self._empty():
+            self._put(put.moves, put.commit, put.files)
         else:
             self.sync()
 
@@ -144,7 +168,10 @@ class WorkTree:
             for path, old, new in moves:
                 if not path.endswith(".md"):
                     continue
-                if self._bring(path, old, new, at_hand.get(path)):
+                if self._bring(path, old, new, at_hand.get(path)) or (
+                    (passed := self._passed(path, head)) is not None
+                    and self._bring(path, passed, new, at_hand.get(path))
+                ):
                     self.edited.discard(path)
                 else:
                     self.edited.add(path)
@@ -166,6 +193,15 @@ class WorkTree:
         except (IsADirectoryError, NotADirectoryError, FileExistsError):
             return False
         return True
+
+    def _passed(self, path: str, head: str) -> str | None:
+        """The blob of a file that we put on the way to `head` without noting it (killed, or the
+        disk was full) while the journal went on; None when what lies there is somebody's edit."""
+        file, at = self.memory / path, self.at
+        found = _hash(file) if file.is_file() else None
+        if found is None or at is None or found not in self._journal.blobs_between(at, head, path):
+            return None
+        return found
 
     def suspects(self) -> set[str]:
         """Paths that may have been edited by hand: changed, new or deleted files. Files whose size

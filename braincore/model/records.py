@@ -229,11 +229,13 @@ class Record:
         return self.body.aliases if isinstance(self.body, Note) else ()
 
     def linked(self, *edges: Edge) -> "Record":
-        """This record with further edges; one already there is not repeated."""
-        have = {(e.type, e.to) for e in self.edges}
-        return replace(
-            self, edges=self.edges + tuple(e for e in edges if (e.type, e.to) not in have)
-        )
+        """This record with further edges; one of a type to the same end, the strongest."""
+        strongest: dict[tuple[EdgeType, str], Edge] = {}
+        for edge in (*self.edges, *edges):
+            key = (edge.type, edge.to)
+            if key not in strongest or strongest[key].strength < edge.strength:
+                strongest[key] = edge
+        return replace(self, edges=tuple(strongest.values()))
 
 
 def new_id(kind: Kind, at: datetime) -> str:

@@ -5,7 +5,8 @@ Updated in the same critical section as the commit, so whoever asks sees what wa
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from braincore.model.axes import EdgeType, Kind
@@ -13,8 +14,9 @@ from braincore.model.records import Decision, Failure, Record, Review, Task
 from braincore.model.refs import RefType, path_of_ref, ref_type
 from braincore.model.words import name_key, statement_words
 
-__all__ = ["Table", "text_key"]
+__all__ = ["Keys", "Table", "keys_of", "text_key"]
 
+_PLACES = (RefType.FILE, RefType.SYMBOL)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -25,11 +27,31 @@ def text_key(text: str) -> str:
     return " ".join(statement_words(folded)) or folded.strip()
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What a record is looked up by that takes a while to work out: its text_key, and the name_key
+    of its target and of each end of an ABOUT edge."""
+
+    text: str
+    names: tuple[str, ...]
+
+
+def keys_of(record: Record) -> Keys:
+    """The keys of a record."""
+    names = [record.target] if record.target else []
+    names += [e.to for e in record.edges if e.type is EdgeType.ABOUT]
+    return Keys(text_key(record.text), tuple(dict.fromkeys(map(name_key, names))))
+
+
 class Table:
     """Records by id, by target, by text, by what they are linked to. Not thread-safe by itself."""
 
-    def __init__(self, records: Iterable[Record] = ()) -> None:
+    def __init__(
+        self, records: Iterable[Record] = (), known: Mapping[str, Keys] | None = None
+    ) -> None:
+        """`known`: keys by record id, as far as they have been worked out before."""
         self._rows: dict[str, Record] = {}
+        self._keys: dict[str, Keys] = {}
         self._by_target: defaultdict[str, set[str]] = defaultdict(set)
         self._by_text: defaultdict[tuple[Kind, str], set[str]] = defaultdict(set)
         self._by_link: defaultdict[str, set[str]] = defaultdict(set)
@@ -39,8 +61,9 @@ class Table:
         self._reviews_of: defaultdict[str, set[str]] = defaultdict(set)
         self._unsorted: set[Kind] = set()
         self._last = _EPOCH
+        known = known or {}
         for record in records:
-            self.put(record)
+            self._put(record, known.get(record.id) or keys_of(record))
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -54,6 +77,9 @@ class Table:
 
     def put(self, record: Record) -> None:
         """Add a record or replace the one with its id; a replaced one keeps its place."""
+        self._put(record, keys_of(record))
+
+    def _put(self, record: Record, keys: Keys) -> None:
         old = self._rows.get(record.id)
         if old is not None:
             self._unlink(old)
@@ -65,6 +91,7 @@ class Table:
         elif old is not None and old.created_at != record.created_at:
             self._unsorted.add(record.kind)
         self._rows[record.id] = record
+        self._keys[record.id] = keys
         ordered[record.id] = None
         for found in self._places(record):
             found.add(record.id)
@@ -76,7 +103,7 @@ class Table:
         if old is None:
             return
         self._unlink(old)
-        del self._rows[record_id], self._by_kind[old.kind][record_id]
+        del self._rows[record_id], self._keys[record_id], self._by_kind[old.kind][record_id]
 
     def _unlink(self, old: Record) -> None:
         for found in self._places(old):
@@ -84,15 +111,14 @@ class Table:
 
     def _places(self, record: Record) -> Iterator[set[str]]:
         """Every set of ids that this record stands in."""
-        if record.target:
-            yield self._by_target[name_key(record.target)]
-        yield self._by_text[record.kind, text_key(record.text)]
+        keys = self._keys[record.id]
+        for name in keys.names:
+            yield self._by_target[name]
+        yield self._by_text[record.kind, keys.text]
         for edge in record.edges:
             yield self._by_link[edge.to]
-            if ref_type(edge.to) in (RefType.FILE, RefType.SYMBOL):
+            if ("/" in edge.to or "::" in edge.to) and ref_type(edge.to) in _PLACES:
                 yield self._by_path[path_of_ref(edge.to)]
-            if edge.type is EdgeType.ABOUT:
-                yield self._by_target[name_key(edge.to)]
         for successor in record.superseded_by:
             yield self._by_successor[successor]
         if isinstance(record.body, Review) and not record.body.closed:
@@ -106,6 +132,14 @@ class Table:
     def about(self, name: str) -> list[Record]:
         """The records whose target or ABOUT edge is this name, in any spelling."""
         return [self._rows[i] for i in sorted(self._by_target.get(name_key(name), ()))]
+
+    def has_key(self, key: str) -> bool:
+        """True when some record is about the name with this `name_key`."""
+        return bool(self._by_target.get(key))
+
+    def keys(self, record_id: str) -> Keys:
+        """The keys of a record that is there."""
+        return self._keys[record_id]
 
     def linked(self, ref: str) -> list[Record]:
         """The records with an edge to exactly this id, path or symbol."""

@@ -151,9 +151,12 @@ def _fold(word: str) -> str:
 
 
 def _is_camel(raw: str) -> bool:
-    return raw.isascii() and any(c.isupper() for c in raw[1:]) and any(c.islower() for c in raw)
+    if not raw.isascii() or raw.islower():
+        return False
+    return raw[1:] != raw[1:].lower() and raw != raw.upper()
 
 
+@lru_cache(maxsize=65536)
 def _split(raw: str) -> tuple[str, ...]:
     """The folded parts of one run of letters and digits."""
     if _is_camel(raw):

@@ -3,7 +3,7 @@
 import os
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,12 +12,14 @@ import pygit2
 import pytest
 
 from braincore.brain.codebase import Codebase
+from braincore.code.worker import Job
 from braincore.errors import StoreError, UnknownReference
 from braincore.graph.projection import apply_records
 from braincore.graph.queries import Neighbour, dependents, digest, neighbours
 from braincore.graph.store import GraphStore
 from braincore.index.code import CodeIndex, Scan
 from braincore.model.axes import Channel, EdgeType, Kind
+from braincore.model.packed import Packed
 from braincore.model.records import Edge, Note, Record, new_id
 
 TRIALS = int(os.environ.get("BRAINCORE_TRIALS", "1"))
@@ -273,7 +275,9 @@ def test_an_index_that_was_lost_is_built_again(tree: Tree, tmp_path: Path, how: 
     assert digest(tree.graph) == built_at_once(tree, tmp_path)
 
 
-def test_a_scan_that_dies_half_way_is_made_up_for(tmp_path: Path, tree: Tree) -> None:
+def test_a_scan_that_dies_half_way_is_made_up_for(
+    tmp_path: Path, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The index commits every 200 files; what is committed must reach the graph in the end."""
     for n in range(210):
         tree.write(f"m{n:03}.py", f"from m{(n + 1) % 210:03} import f\ndef f(): return f()\n")
@@ -282,18 +286,19 @@ def test_a_scan_that_dies_half_way_is_made_up_for(tmp_path: Path, tree: Tree) ->
         tree.write(f"m{n:03}.py", f"from m{(n + 1) % 210:03} import g\ndef g(): return g()\n")
     calls = [0]
 
-    def dying(*given: object) -> object:
-        calls[0] += 1
-        if calls[0] > 203:
-            raise RuntimeError("killed")
-        return real(*given)
+    def dying(jobs: Iterable[Job]) -> Iterator[Packed]:
+        for one in real(jobs):
+            calls[0] += 1
+            if calls[0] > 203:
+                raise RuntimeError("killed")
+            yield one
 
-    real = tree.code._extract
-    tree.code._extract = dying  # type: ignore[method-assign,assignment]
+    real = tree.code._packed
+    monkeypatch.setattr(tree.code, "_packed", dying)
     with pytest.raises(RuntimeError):
         tree.update()
     tree.code._index._db.rollback()  # what a kill would do
-    tree.code._extract = real  # type: ignore[method-assign]
+    monkeypatch.undo()
     tree.update()
     assert digest(tree.graph) == built_at_once(tree, tmp_path)
 

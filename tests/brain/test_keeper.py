@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 
 import pygit2
@@ -84,8 +85,14 @@ def drop(keeper: Keeper, record: Record) -> None:
     keeper.commit([Change(record, None)], WHY)
 
 
+def settle(keeper: Keeper) -> None:
+    """What was committed is in memory/ and graph now."""
+    assert keeper.graph
+
+
 def sound(keeper: Keeper, *records: Record) -> str:
     """Journal, table, memory/, keywords and graph say the same; returns the digest."""
+    live = digest(keeper.graph)
     head = keeper.journal.head
     assert head is not None
     written = {e.record.id: e.record for e in keeper.journal.read(head)}
@@ -99,7 +106,6 @@ def sound(keeper: Keeper, *records: Record) -> str:
     for record in written.values():
         assert record.id in keeper.keyword.search(record.text, 1000), record.text
     assert len(keeper.keyword.search("fact", 10_000)) <= len(written)
-    live = digest(keeper.graph)
     assert keeper.problem == ""
     keeper.rebuild()
     assert digest(keeper.graph) == live
@@ -328,6 +334,7 @@ def test_memory_that_cannot_follow_is_said_and_follows_later(keeper: Keeper) -> 
     mark.unlink()
     mark.mkdir()
     put(keeper, one)
+    settle(keeper)
     assert "memory/" in keeper.problem
     assert keeper.keyword.search("one", 1) == [one.id]
     mark.rmdir()
@@ -338,10 +345,12 @@ def test_memory_that_cannot_follow_is_said_and_follows_later(keeper: Keeper) -> 
 def test_a_hand_edit_is_left_and_said_until_it_is_gone(keeper: Keeper) -> None:
     one, two = make("fact one", 1), make("fact two", 2)
     put(keeper, one, two)
+    settle(keeper)
     file = keeper.place.memory / path_of(one.id)
     file.write_text("mine")
     assert keeper.look_for_hand_edits() == keeper.hand_edited == [path_of(one.id)]
     put(keeper, replace(one, text="fact changed"), replace(two, text="fact changed too"))
+    settle(keeper)
     assert file.read_text() == "mine"
     assert keeper.hand_edited == [path_of(one.id)]
     file.unlink()
@@ -356,6 +365,7 @@ def test_a_hand_edit_is_left_and_said_until_it_is_gone(keeper: Keeper) -> None:
 def test_a_cleaned_repository_is_restored_by_the_next_write(keeper: Keeper) -> None:
     one, two = make("fact one", 1), make("fact two", 2)
     put(keeper, one)
+    settle(keeper)
     shutil.rmtree(keeper.place.brain)
     put(keeper, two)
     sound(keeper, one, two)
@@ -398,4 +408,49 @@ def test_unchanged_rows_are_not_parsed_again(
         raise AssertionError("parsed")
 
     monkeypatch.setattr("braincore.journal.store.decode", refuse)
+    monkeypatch.setattr("braincore.brain.keeper.decode", refuse)
+    monkeypatch.setattr("braincore.model.table.keys_of", refuse)
     assert len(opened().table) == 5
+
+
+@pytest.mark.parametrize("cache", ["behind", "of another history"])
+def test_rows_that_are_behind_are_brought_along(opened: Callable[[], Keeper], cache: str) -> None:
+    keeper = opened()
+    rows = [make(f"fact number{n}", n) for n in range(6)]
+    put(keeper, *rows[:4])
+    keeper.close()
+    file = keeper.place.store / "index" / "rows.jsonl"
+    behind = file.read_bytes()
+    if cache == "of another history":
+        body = behind.partition(b"\n")[2]
+        form, rest = body[:17], body[57:]
+        body = form + b"f" * 40 + rest
+        behind = sha256(body).hexdigest().encode() + b"\n" + body
+    keeper = opened()
+    changed = replace(rows[0], text="fact changed", target="elsewhere")
+    put(keeper, changed, *rows[4:])
+    drop(keeper, rows[1])
+    keeper.note([make("happened", 1, Kind.EVENT)])
+    keeper.close()
+    file.write_bytes(behind)
+    again = opened()
+    assert [r.id for r in again.table.about("elsewhere")] == [rows[0].id]
+    assert again._unsaved == (5 if cache == "behind" else 3)
+    sound(again, changed, *rows[2:])
+
+
+def test_a_problem_is_said_once(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    settle(keeper)
+
+    def fail(*given: object) -> None:
+        raise StoreError("graph.kuzu", "No space left on device")
+
+    monkeypatch.setattr(projector_module, "apply_records", fail)
+    monkeypatch.setattr(projector_module, "load_everything", fail)
+    put(keeper, make("fact one", 1))
+    with pytest.raises(StoreError) as error:
+        assert keeper.graph
+    assert str(error.value).count("Check permissions") == 1
+    assert "graph.kuzu: No space left on device" in str(error.value)
+    monkeypatch.undo()
+    keeper.rebuild()

@@ -32,6 +32,7 @@ STEPS = [
     "brain.projector:apply_events",
     "graph.projection:_put",
     "graph.projection:_link",
+    "graph.projection:_link_new",
     "graph.store:GraphStore.set_meta",
     "graph.store:GraphStore.checkpoint",
     "graph.store:GraphStore._connect",
@@ -47,7 +48,16 @@ STEPS = [
     "index.usage:UsageStore.flush",
 ]
 
-TAKEN = {"drop": 2, "checkpoint": 1, "_connect": 1, "renew": 1, "load_everything": 2, "save": 1}
+TAKEN = {
+    "drop": 2,
+    "_link": 3,
+    "_link_new": 5,
+    "checkpoint": 1,
+    "_connect": 1,
+    "renew": 1,
+    "load_everything": 2,
+    "save": 1,
+}
 """How often a writer takes a step at least, where that is rarely."""
 
 PROGRAM = """

@@ -177,6 +177,16 @@ class Desk:
         """The owner's log."""
         return (self.store / "log").read_text(encoding="utf-8")
 
+    def kept(self, *wanted: str, root: Path | None = None) -> set[str]:
+        """The records in memory/, once the wanted ones are there: the files follow behind."""
+        folder = (root or self.root) / ".braincore" / "memory"
+
+        def found() -> set[str] | None:
+            names = {p.stem for p in folder.rglob("*.md")}
+            return names if names and set(wanted) <= names else None
+
+        return set(wait_for(found, f"{wanted} in {folder}"))
+
     def settings(self) -> Path:
         return self.root / ".claude" / "settings.local.json"
 

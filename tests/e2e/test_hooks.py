@@ -203,7 +203,8 @@ def test_huge_event_and_deleted_folder(hooked: Any, until: Any) -> None:
 
 def test_what_guards_is_guarded(hooked: Any) -> None:
     hooked.write({".braincore/rules/team.yml": (hooked.root / "app.py").read_bytes()})
-    (memory,) = [p for p in (hooked.root / ".braincore/memory").rglob("*.md")][:1]
+    hooked.kept(hooked.remember("What guards is guarded", "guarded_thing"))
+    memory = next((hooked.root / ".braincore/memory").rglob("*.md"))
     for path in (memory, ".braincore/config.toml", ".braincore/rules/team.yml"):
         file = str(hooked.root / path)
         event = hooked.payload("PreToolUse.Write", file_path=file, content="x")

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from braincore.errors import StoreError
-from braincore.index.rows import RowCache
+from braincore.index.rows import RowCache, Rows
 from braincore.index.usage import UsageStore
-from braincore.journal.codec import decode_json, encode_json
+from braincore.journal.packed import FORMAT, pack, unpack
 from braincore.model.axes import Channel, Kind
 from braincore.model.records import Note, Record, new_id
+from braincore.model.table import keys_of
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -29,7 +30,10 @@ def fact(text: str) -> Record:
     )
 
 
-ROWS = {f"{n:040x}": fact(text) for n, text in enumerate(["one", "tab\there", "line\nend", "日本"])}
+TEXTS = ["one", "tab\there", "line\nend", "日本"]
+ROWS = {f"{n:040x}": (r, keys_of(r)) for n, r in enumerate(map(fact, TEXTS))}
+COMMIT = "c" * 40
+HELD = Rows(COMMIT, ROWS)
 
 
 @pytest.fixture
@@ -38,18 +42,18 @@ def file(tmp_path: Path) -> Path:
 
 
 def save(file: Path) -> RowCache:
-    cache = RowCache(file)
-    cache.save((blob, encode_json(record)) for blob, record in ROWS.items())
+    cache = RowCache(file, FORMAT)
+    cache.save(COMMIT, ((blob, pack(*row)) for blob, row in ROWS.items()))
     return cache
 
 
 def test_rows_come_back(file: Path) -> None:
-    assert RowCache(file).load(decode_json) == {}
-    assert save(file).load(decode_json) == ROWS
+    assert RowCache(file, FORMAT).load(unpack) == Rows()
+    assert save(file).load(unpack) == HELD
     assert file.stat().st_mode & 0o777 == 0o600
-    cache = RowCache(file)
-    cache.save([])
-    assert cache.load(decode_json) == {}
+    cache = RowCache(file, FORMAT)
+    cache.save(COMMIT, [])
+    assert cache.load(unpack) == Rows(COMMIT)
 
 
 def test_a_file_that_was_altered_anywhere_is_passed_over(file: Path) -> None:
@@ -58,29 +62,27 @@ def test_a_file_that_was_altered_anywhere_is_passed_over(file: Path) -> None:
     places = range(0, len(data), 13)
     for at in places:
         file.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-        assert cache.load(decode_json) == {}, at
+        assert cache.load(unpack) == Rows(), at
     for cut in (0, 1, 64, 65, len(data) // 2, len(data) - 1):
         file.write_bytes(data[:cut])
-        assert cache.load(decode_json) == {}, cut
+        assert cache.load(unpack) == Rows(), cut
     file.write_bytes(data + b"more")
-    assert cache.load(decode_json) == {}
+    assert cache.load(unpack) == Rows()
     file.write_bytes(data)
-    assert cache.load(decode_json) == ROWS
+    assert cache.load(unpack) == HELD
 
 
-def test_a_row_of_another_version_is_parsed_anew(file: Path) -> None:
-    cache = RowCache(file)
-    good = next(iter(ROWS))
-    cache.save([("ff" * 20, b'{"kind": "poem"}'), (good, encode_json(ROWS[good]))])
-    assert cache.load(decode_json) == {good: ROWS[good]}
+def test_rows_of_another_version_are_passed_over(file: Path) -> None:
+    RowCache(file, "other").save(COMMIT, [("ff" * 20, b"[]")])
+    assert RowCache(file, FORMAT).load(unpack) == Rows()
 
 
 def test_a_cache_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    cache = RowCache(tmp_path / "file" / "rows.jsonl")
-    assert cache.load(decode_json) == {}
+    cache = RowCache(tmp_path / "file" / "rows.jsonl", FORMAT)
+    assert cache.load(unpack) == Rows()
     with pytest.raises(StoreError):
-        cache.save([])
+        cache.save(COMMIT, [])
 
 
 def test_counts_survive(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from braincore.errors import CodecError, InvalidInput
 from braincore.journal.codec import BODIES, decode, decode_json, encode, encode_json, path_of
+from braincore.journal.packed import pack, unpack
 from braincore.model.axes import (
     Channel,
     EdgeType,
@@ -42,6 +43,7 @@ from braincore.model.records import (
     Task,
     new_id,
 )
+from braincore.model.table import keys_of
 
 NASTY = [
     *("", " ", "\n", "---", "a\n---\nb", "---\n", "\n---\n", "a: b", "- a", "#", "'", '"', "\\"),
@@ -183,6 +185,10 @@ def test_every_kind_comes_back_equal(kind: Kind, data: st.DataObject) -> None:
     line = encode_json(record)
     assert b"\n" not in line
     assert decode_json(line, "x.jsonl", 1) == record
+    keys = keys_of(record)
+    row = pack(record, keys)
+    assert b"\n" not in row
+    assert unpack(row) == (record, keys)
 
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -13,7 +13,7 @@ import pytest
 from braincore.errors import StoreError
 from braincore.journal.codec import encode, path_of
 from braincore.journal.store import Change, Journal, Why, files_of
-from braincore.journal.worktree import WorkTree
+from braincore.journal.worktree import Put, WorkTree, together
 from braincore.model.records import Record
 
 AT = datetime(2026, 3, 1, 13, tzinfo=UTC)
@@ -41,7 +41,7 @@ def change(
     made = [Change(old, new) for old, new in changes]
     commit = journal.commit(made, WHY, AT)
     if tree is not None:
-        tree.follow(journal.changed(parent, commit), files_of(made), parent, commit)
+        tree.follow(Put(parent, commit, journal.changed(parent, commit), files_of(made)))
 
 
 def in_step(memory: Path, *records: Record) -> None:
@@ -158,6 +158,52 @@ def test_a_folder_where_a_file_should_be_blocks_nothing_else(
     new = replace(one, text="again")
     change(journal, tree, (one, new))
     assert tree.edited == {path_of(one.id)}
+
+
+def test_a_file_put_but_not_noted_before_the_journal_went_on_is_no_hand_edit(
+    journal: Journal, tree: WorkTree, memory: Path, fact: Make
+) -> None:
+    one, two = fact("one"), fact("two")
+    change(journal, tree, (None, one), (None, two))
+    file = memory / path_of(one.id)
+    second, third = replace(one, text="second"), replace(one, text="third")
+    change(journal, None, (one, second))
+    file.write_bytes(encode(second))  # and killed before the mark was set
+    change(journal, None, (second, third))
+    WorkTree(memory, journal).attach()
+    in_step(memory, third, two)
+    file.write_bytes(encode(one))  # an old version put back by a person
+    change(journal, tree, (third, second))
+    assert file.read_bytes() == encode(one)
+    assert tree.edited == {path_of(one.id)}
+
+
+def test_several_commits_are_put_as_one(
+    journal: Journal, tree: WorkTree, memory: Path, fact: Make
+) -> None:
+    one, two, three = fact("one"), fact("two"), fact("three")
+    steps = [
+        [(None, one), (None, two)],
+        [(one, replace(one, text="changed")), (None, three)],
+        [(two, None)],
+    ]
+    puts = []
+    for step in steps:
+        parent = journal.head
+        assert parent is not None
+        made = [Change(old, new) for old, new in step]
+        commit = journal.commit(made, WHY, AT)
+        puts.append(Put(parent, commit, journal.changed(parent, commit), files_of(made)))
+    put = together(puts)
+    assert {path: (old, new is None) for path, old, new in put.moves} == {
+        path_of(one.id): (None, False),
+        path_of(two.id): (None, True),
+        path_of(three.id): (None, False),
+    }
+    tree.follow(put)
+    in_step(memory, replace(one, text="changed"), three)
+    assert tree.at == journal.head
+    assert tree.edited == set()
 
 
 @pytest.mark.parametrize("how", ["git clean", "memory", "all", "contents"])

@@ -21,7 +21,7 @@ from braincore.model.records import (
     new_id,
 )
 from braincore.model.refs import path_of_ref
-from braincore.model.table import Table, text_key
+from braincore.model.table import Table, keys_of, text_key
 from braincore.model.words import name_key
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -102,6 +102,7 @@ def same(table: Table, model: dict[str, Record]) -> None:
         if name:
             found = ids(lambda r, n=name: name_key(n) in about(r))
             assert [r.id for r in table.about(name)] == found
+            assert table.has_key(name_key(name)) == bool(found)
     for ref in REFS:
         found = ids(lambda r, to=ref: to in {e.to for e in r.edges})
         assert [r.id for r in table.linked(ref)] == found
@@ -143,6 +144,9 @@ def test_it_says_what_a_plain_dict_would(found: list[Record | str]) -> None:
             model[step.id] = step
     same(table, model)
     same(Table(model.values()), model)
+    known = {r.id: keys_of(r) for r in model.values()}
+    assert {i: table.keys(i) for i in model} == known
+    same(Table(model.values(), known), model)
     assert table.of_kind(*Kind) == Table(model.values()).of_kind(*Kind)
 
 
@@ -211,3 +215,14 @@ def test_a_chain_may_branch_and_meet_again() -> None:
 def test_a_successor_that_is_not_there_ends_the_chain() -> None:
     lost = fact(AT, new_id(Kind.FACT, AT))
     assert Table([lost]).living(lost) == [lost]
+
+
+def test_edges_to_one_end_become_one_of_the_greatest_strength() -> None:
+    weak, strong, other = (
+        Edge(EdgeType.ABOUT, "a.py::f", 0.2),
+        Edge(EdgeType.ABOUT, "a.py::f", 1.0),
+        Edge(EdgeType.GOVERNS, "a.py::f", 0.2),
+    )
+    assert fact().linked(weak, strong, other, weak).edges == (strong, other)
+    assert fact().linked(strong).linked(weak).edges == (strong,)
+    assert fact().linked(weak).linked(other, strong).edges == (strong, other)

@@ -121,12 +121,12 @@ def _tell(stage: _Stage, fix: str) -> None:
     stage.run("init", "--client", "claude")
 
     stage.say("A fact is remembered with its source; the owner looks the quote up in the file")
-    line = _line_of(root / "pyproject.toml", '"kuzu==0.11.3"')
+    line = _line_of(root / "docs/architecture.md", "kuzu 0.11.3 (pinned")
     stage.run(
         "remember",
-        "The Kùzu version is pinned by `kuzu==0.11.3`",
+        "kuzu 0.11.3 (pinned: last release, file format tied to it)",
         "--source",
-        f"file:pyproject.toml#L{line}",
+        f"file:docs/architecture.md#L{line}",
         "--target",
         "kuzu_version",
     )

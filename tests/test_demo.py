@@ -25,7 +25,7 @@ def test_the_demo_runs_to_its_end() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     for said in (
         "confirmed, trust 0.80",
-        "kuzu==0.11.3",
+        "kuzu 0.11.3 (pinned: last release, file format tied to it)\n      fact-",
         "abstain: no_accepted_facts",
         "(asked 2×)",
         "permissionDecision: deny",

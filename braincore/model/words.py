@@ -147,7 +147,18 @@ _WITH_UNIT = re.compile(rf"(\d+(?:[.,]\d+)*)({'|'.join(_BY_LENGTH)})")
 
 
 def _fold(word: str) -> str:
-    return unicodedata.normalize("NFKC", word).casefold().replace("’", "'")
+    """One spelling for case, compatibility forms and the accents of Latin letters (`Kùzu`, `kuzu`);
+    marks on other scripts are letters of their own."""
+    folded = unicodedata.normalize("NFKC", word).casefold().replace("’", "'")
+    if folded.isascii():
+        return folded
+    out: list[str] = []
+    latin = False
+    for char in unicodedata.normalize("NFD", folded):
+        if not (latin and unicodedata.combining(char)):
+            out.append(char)
+            latin = "a" <= char <= "z"
+    return unicodedata.normalize("NFC", "".join(out))
 
 
 def _is_camel(raw: str) -> bool:

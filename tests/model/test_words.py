@@ -227,3 +227,19 @@ def test_a_key_is_its_own_key(name: str) -> None:
 @given(st.text(max_size=80), st.booleans())
 def test_content_never_fails(text: str, question: bool) -> None:
     assert isinstance(content_words(text, question=question), frozenset)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "same"),
+    [
+        ("Kùzu", "kuzu", True),
+        ("café", "CAFE", True),
+        ("cafe\u0301", "café", True),
+        ("naïve", "naive", True),
+        ("が", "か", False),
+        ("ёлка", "елка", False),
+        ("Ångström", "angstrom", True),
+    ],
+)
+def test_accents_of_latin_letters_do_not_count(one: str, two: str, same: bool) -> None:
+    assert (words(one) == words(two)) is same

@@ -202,7 +202,6 @@ def cold(bench: Bench, place: Place, edits: list[Sample]) -> None:
             "ms CPU",
             median(bare),
             "python that only imports the owner",
-            1000.0,
             note="CPU of the owner from its start until the check was answered",
         ),
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from braincore.intake.redact import redact, redact_value
+from braincore.intake.redact import _redacted, redact, redact_value
 
 A36 = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5"
 HEX32 = "0123456789abcdef" * 2
@@ -199,3 +199,20 @@ def test_every_string_of_a_value_is_redacted() -> None:
     assert told.many[1] == "plain"
     assert told.number == 3
     assert secret not in repr(redact_value({"a": [secret]}))
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.text(max_size=12),
+            st.sampled_from(
+                ["xoxb-1-", "sk-", "AC", "eyJ", "://a:b@", "pwd=", "key: ", "=", ".", ":"]
+            ),
+            st.from_regex(r"[A-Za-z0-9]{1,24}", fullmatch=True),
+        ),
+        max_size=8,
+    )
+)
+def test_the_quick_look_passes_over_nothing(parts: list[str]) -> None:
+    text = "".join(parts)
+    assert redact(text) == _redacted(text)

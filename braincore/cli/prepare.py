@@ -5,7 +5,7 @@ import os
 from braincore.errors import InvalidInput, StoreError
 from braincore.locate import Place
 
-__all__ = ["prepare"]
+__all__ = ["prepare", "withdraw"]
 
 _GITIGNORE = """# config.toml and rules/ are the team's; the rest is made anew from the journal
 /.internal-git
@@ -38,3 +38,21 @@ def prepare(place: Place) -> bool:
     except OSError as error:
         raise StoreError(str(place.store), str(error)) from None
     return fresh
+
+
+def withdraw(place: Place) -> bool:
+    """Take .braincore away if nothing but what `prepare` made is in it; True when it is gone."""
+    made = {".gitignore": _GITIGNORE, "config.toml": _CONFIG}
+    rules = place.brain / "rules"
+    try:
+        if any(rules.iterdir()) or {p.name for p in place.brain.iterdir()} - {*made, "rules"}:
+            return False
+        if any((place.brain / n).read_text(encoding="utf-8") != t for n, t in made.items()):
+            return False
+        for name in made:
+            (place.brain / name).unlink()
+        rules.rmdir()
+        place.brain.rmdir()
+    except (OSError, UnicodeDecodeError):
+        return False  # what can't be read or removed is somebody's: it stays
+    return True

@@ -5,6 +5,7 @@ from typing import Any
 
 from braincore.cli.client import Answer, stop
 from braincore.cli.output import show
+from braincore.cli.prepare import withdraw
 from braincore.locate import find_initialised
 
 __all__ = ["EXAMPLE", "arguments", "run"]
@@ -27,13 +28,15 @@ def run(given: argparse.Namespace) -> int:
     if not given.keep_memory:
         stop(place)
         gone = remove_store(place)
-    return show(
-        given, Answer({"outcome": "uninstalled", "hooks": hooks, "removed": gone}, 0), _text
-    )
+        if withdraw(place):
+            gone.append(str(place.brain))
+    body = {"outcome": "uninstalled", "hooks": hooks, "removed": gone}
+    body["left"] = [str(place.brain)] if place.brain.exists() else []
+    return show(given, Answer(body, 0), _text)
 
 
 def _text(body: dict[str, Any]) -> str:
     lines = [f"hooks taken out of {path}" for path in body["hooks"]]
     lines += [f"removed {path}" for path in body["removed"]]
-    lines.append("the team's .braincore/rules and config.toml were left; delete them if unwanted")
+    lines += [f"left, since the team's rules or settings are in it: {p}" for p in body["left"]]
     return "\n".join(lines)

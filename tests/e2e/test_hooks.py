@@ -295,6 +295,16 @@ def test_uninstall_takes_the_store_and_leaves_the_teams_files(
     assert brain.json("init")["created"] is True
 
 
+def test_uninstall_leaves_no_trace_where_nothing_was_added(brain: Any) -> None:
+    before = brain.git("status", "--porcelain")
+    assert ".braincore/" in before
+    assert str(brain.root / ".braincore") in brain.json("uninstall")["removed"]
+    assert not (brain.root / ".braincore").exists()
+    assert brain.json("init")["created"] is True
+    (brain.root / ".braincore/config.toml").write_text("[owner]\nidle_minutes = 5\n")
+    assert brain.json("uninstall")["left"] == [str(brain.root / ".braincore")]
+
+
 def test_hook_verb_runs_the_same_hook(hooked: Any, tmp_path: Path) -> None:
     event = hooked.payload("PreToolUse.Write", file_path=str(hooked.root / "a.py"), content=BAD)
     data = json.dumps(event).encode()

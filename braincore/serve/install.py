@@ -4,8 +4,10 @@ import fcntl
 import json
 import shutil
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from braincore.disk import write_atomic
 from braincore.errors import InvalidInput, OwnerBusy, StoreError
@@ -21,6 +23,7 @@ from braincore.serve.settings import (
 __all__ = ["CLIENT_SETTINGS", "install", "installed_commands", "remove_store", "uninstall"]
 
 CLIENT_SETTINGS = {"claude": ".claude/settings.local.json"}
+LEAVE_SECONDS = 10.0
 _EDIT_TOOLS = "Edit|Write|MultiEdit|NotebookEdit|Bash"
 
 
@@ -128,17 +131,31 @@ def remove_store(place: Place) -> list[str]:
     gone = []
     try:
         with (place.store / "owner.lock").open("ab") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(lock, place.store)
             for path in (place.store, place.memory):
                 if path.exists():
                     shutil.rmtree(path)
                     gone.append(str(path))
         (place.brain / ".internal-git").unlink(missing_ok=True)
-    except BlockingIOError:
-        raise OwnerBusy(str(place.store), 0) from None
     except OSError as error:
         raise StoreError(str(place.store), str(error)) from None
     return gone
+
+
+def _take(lock: IO[bytes], store: Path) -> None:
+    """The store's lock. An owner that leaves removes its owner.json first and lets go of the lock
+    a moment later: that moment is waited for. Raises OwnerBusy when one serves."""
+    deadline = time.monotonic() + LEAVE_SECONDS
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            said = _read(store / "owner.json")
+            if said is not None or time.monotonic() > deadline:
+                pid = json.loads(said).get("pid", 0) if said else 0
+                raise OwnerBusy(str(store), int(pid)) from None
+            time.sleep(0.02)
 
 
 def installed_commands(root: Path) -> list[tuple[str, str]]:

@@ -13,7 +13,6 @@ __all__ = ["COMMIT", "FAMILIES", "apply_events", "apply_records", "family"]
 
 COMMIT = "commit"
 """The Meta key that holds the journal commit the graph has reached."""
-
 FAMILIES: Mapping[Kind, str] = {
     Kind.FACT: "Fact",
     Kind.RELATION: "Fact",
@@ -64,10 +63,16 @@ def apply_records(
         first.setdefault(either.id, old)
         last[either.id] = (old, new)
     written = {i: new for i, (_, new) in last.items() if new is not None}
+    freed = {i: _ends(first[i]) - _ends(new) for i, (_, new) in last.items()}
+    letting_go = {i for i, ends in freed.items() if ends}
+    for i in letting_go:
+        # Apart from what is made: an edge that goes and one that comes at the same end in one
+        # transaction leave the engine with half of the new one.
+        _let_go(graph, last[i], body_of, freed[i])
     with graph.transaction():
-        again = graph.meta(COMMIT) == commit
+        again = bool(letting_go) or graph.meta(COMMIT) == commit
         for old, new in last.values():
-            if new is None and old is not None:
+            if new is None and old is not None and old.id not in letting_go:
                 _remove(graph, old)
         for record in written.values():
             _put(graph, record, body_of.get(record.id, "{}"))
@@ -80,6 +85,32 @@ def apply_records(
             else:
                 _link_new(graph, record)
         graph.set_meta(COMMIT, commit)
+
+
+def _let_go(
+    graph: GraphStore,
+    change: tuple[Record | None, Record | None],
+    body_of: Mapping[str, str],
+    ends: set[tuple[str, str]],
+) -> None:
+    """One record that lets go of ends: its edges first, then the ends nothing points to."""
+    old, new = change
+    with graph.transaction():
+        if new is not None:
+            _put(graph, new, body_of.get(new.id, "{}"))
+            _link(graph, new)
+        elif old is not None:
+            _remove(graph, old)
+    with graph.transaction():
+        collect(graph, sorted(ends))
+
+
+def _ends(record: Record | None) -> set[tuple[str, str]]:
+    """The ends of a record's edges that live only as long as something points there."""
+    if record is None:
+        return set()
+    ends = ((end, value) for end, _, value in map(end_of, edges_of(record)))
+    return {(end, value) for end, value in ends if end in _KEYS}
 
 
 def _put(graph: GraphStore, record: Record, body: str) -> None:
@@ -168,13 +199,11 @@ def _link(graph: GraphStore, record: Record) -> None:
         if kind
     }
     wanted = {(str(e.type), end_of(e)[0], end_of(e)[2]): e for e in edges_of(record)}
-    freed = set()
     for kind, end, value in there.keys() - wanted.keys():
         graph.run(
             f"MATCH (:{table} {{id: $id}})-[e:{kind}]->(:{end} {{{key_of(end)}: $to}}) DELETE e",
             {"id": record.id, "to": value},
         )
-        freed.add((end, value))
     for (kind, end, value), edge in wanted.items():
         given = {"id": record.id, "to": value, "strength": float(edge.strength)}
         to = f"{end} {{{key_of(end)}: $to}}"
@@ -190,7 +219,6 @@ def _link(graph: GraphStore, record: Record) -> None:
                 f"MATCH (:{table} {{id: $id}})-[e:{kind}]->(:{to}) SET e.strength = $strength",
                 given,
             )
-    collect(graph, ((end, value) for end, value in freed if end in _KEYS))
 
 
 def _link_new(graph: GraphStore, record: Record) -> None:
@@ -237,17 +265,6 @@ def _stub(graph: GraphStore, end: str, value: str) -> None:
         graph.run("MERGE (m:Entity {name: $name})", {"name": value})
 
 
-def _targets(graph: GraphStore, table: str, record_id: str) -> set[tuple[str, str]]:
-    out = set()
-    for end, key in _KEYS.items():
-        rows = graph.run(
-            f"MATCH (n:{table} {{id: $id}})-[:{_OUT}]->(m:{end}) RETURN DISTINCT m.{key}",
-            {"id": record_id},
-        )
-        out |= {(end, str(row[0])) for row in rows}
-    return out
-
-
 def collect(graph: GraphStore, ends: Iterable[tuple[str, str]]) -> None:
     """Remove ends with no code behind them and no record pointing there."""
     for end, value in ends:
@@ -261,11 +278,10 @@ def collect(graph: GraphStore, ends: Iterable[tuple[str, str]]) -> None:
 
 
 def _remove(graph: GraphStore, record: Record) -> None:
+    """Take a record's node and edges away."""
     table = FAMILIES[record.kind]
-    ends = _targets(graph, table, record.id)
     graph.run(f"MATCH (:{table} {{id: $id}})-[e:{_OUT}]->() DELETE e", {"id": record.id})
     graph.run(f"MATCH (n:{table} {{id: $id}}) DETACH DELETE n", {"id": record.id})
-    collect(graph, ends)
 
 
 def apply_events(graph: GraphStore, events: Sequence[Record], commit: str) -> None:

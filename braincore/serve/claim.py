@@ -30,7 +30,11 @@ class Claim:
         self.lock = _lock(place.store)
         self.leaving = False
         self.socket, self.address = _bind(place.store)
-        self._inode = _inode(self.address)
+        self._bound = _birth(self.address)
+
+    def reachable(self) -> bool:
+        """True while clients that look for our socket find it, not nothing or another's."""
+        return _birth(self.address) == self._bound
 
     def holds(self) -> bool:
         """True while the store is the one we locked, not one made anew in its place."""
@@ -61,7 +65,7 @@ class Claim:
 
     def release(self) -> None:
         """Take everything away again that is still ours, the lock last."""
-        if _inode(self.address) == self._inode:
+        if self.reachable():
             self.address.unlink(missing_ok=True)
         if self.holds():
             (self.store / "socket").unlink(missing_ok=True)
@@ -75,6 +79,15 @@ def _inode(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _birth(path: Path) -> tuple[int, int, int] | None:
+    """Tells a file from a later one at its path: a freed inode number is given out again."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_ctime_ns
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -137,6 +137,8 @@ class Process:
             await asyncio.sleep(LOOK_SECONDS)
             if not self.claim.holds():
                 self.leave("the store is gone")
+            elif not self.claim.reachable():
+                self.leave("the socket is gone")
             if time.monotonic() - said > HEARTBEAT_SECONDS:
                 self._say()
                 said = time.monotonic()

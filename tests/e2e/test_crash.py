@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
@@ -130,6 +131,15 @@ def test_store_deleted_under_the_owner(brain: Any, owners: Any, until: Any) -> N
     shutil.rmtree(brain.store)
     assert "has no brain yet. Run `braincore init`" in brain.error("status")
     brain.run("init")
+    record = brain.remember("Orders are shipped from Lyon", "warehouse")
+    until(lambda: first not in owners(brain.folder), "the old owner leaves")
+    assert record in brain.logged()
+    assert owners(brain.folder) == [brain.owner()]
+
+
+def test_socket_deleted_under_the_owner(brain: Any, owners: Any, until: Any) -> None:
+    first = brain.owner()
+    Path(os.fsdecode((brain.store / "socket").read_bytes().strip())).unlink()
     record = brain.remember("Orders are shipped from Lyon", "warehouse")
     until(lambda: first not in owners(brain.folder), "the old owner leaves")
     assert record in brain.logged()

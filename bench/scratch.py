@@ -13,8 +13,8 @@ from pathlib import Path
 import pygit2
 
 from braincore import locate
-from braincore.cli.client import stop
 from braincore.cli.prepare import prepare
+from braincore.client import stop
 from braincore.intake.link import mentions
 from braincore.journal.store import Change, Journal, Why
 from braincore.locate import Place

@@ -20,8 +20,8 @@ from bench.scratch import (
     repository,
     store_records,
 )
+from braincore import client
 from braincore.brain import Brain, open_brain
-from braincore.cli import client
 from braincore.locate import Place
 from braincore.model.edits import Edit
 from braincore.rules.schema import Rule

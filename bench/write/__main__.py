@@ -12,8 +12,8 @@ from pygit2.enums import FileMode
 
 from bench.measure import Bench, Figure, interleave, median, p95, say, spent_in
 from bench.scratch import generate_records, repository, statements, store_records
+from braincore import client
 from braincore.brain import Brain, open_brain
-from braincore.cli import client
 from braincore.intake.statement import Caller, Statement
 from braincore.locate import Place
 from braincore.model.axes import Channel

@@ -3,10 +3,10 @@
 import argparse
 from typing import Any
 
-from braincore.cli.client import ask
 from braincore.cli.output import index_line, show
 from braincore.cli.prepare import prepare
 from braincore.cli.progress import progress
+from braincore.client import ask
 from braincore.locate import find
 
 __all__ = ["EXAMPLE", "arguments", "run"]

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from braincore.cli.client import Answer, ask
+from braincore.client import Answer, ask
 from braincore.errors import InvalidInput
 from braincore.locate import find_initialised
 

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from braincore.cli.client import serving
+from braincore.client import serving
 from braincore.errors import OwnerBusy
 from braincore.locate import find_initialised
 

@@ -2,8 +2,8 @@
 
 import argparse
 
-from braincore.cli.client import Answer, stop
 from braincore.cli.output import show
+from braincore.client import Answer, stop
 from braincore.locate import find_initialised
 
 __all__ = ["EXAMPLE", "arguments", "run"]

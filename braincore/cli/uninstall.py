@@ -3,9 +3,9 @@
 import argparse
 from typing import Any
 
-from braincore.cli.client import Answer, stop
 from braincore.cli.output import show
 from braincore.cli.prepare import withdraw
+from braincore.client import Answer, stop
 from braincore.locate import find_initialised
 
 __all__ = ["EXAMPLE", "arguments", "run"]

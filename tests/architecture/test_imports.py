@@ -13,6 +13,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "disk": set(),
     "locate": {"errors"},
+    "client": {"errors", "locate"},
     "config": {"errors"},
     "model": {"errors"},
     "code": {"model", "errors"},
@@ -31,8 +32,8 @@ ALLOWED: dict[str, set[str]] = {
         *("recall", "gate", "rules", "guard", "journal", "graph", "index"),
     },
     "fixtures": {"model", "errors", "brain", "journal"},
-    "serve": {"model", "errors", "disk", "locate", "brain", "fixtures"},
-    "cli": {"errors", "locate"},
+    "serve": {"model", "errors", "disk", "locate", "client", "brain", "fixtures"},
+    "cli": {"errors", "locate", "client"},
     "demo": set(),
 }
 # The command line reaches the owner over the socket; only these two verbs work on files themselves.

@@ -2,7 +2,7 @@ PY ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test check bench docs
+.PHONY: setup demo test check check-clients bench docs
 
 setup: $(VENV)/.ready
 
@@ -23,6 +23,9 @@ check: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest tests/architecture
+
+check-clients: setup
+	@$(BIN)/python tests/clients/check.py
 
 bench: setup
 	@for b in hook write index; do $(BIN)/python -m bench.$$b || exit 1; done

@@ -23,7 +23,16 @@ from braincore.locate import Place
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["Answer", "Refused", "ask", "serving", "stop"]
+__all__ = [
+    "NO_OWNER",
+    "Answer",
+    "Refused",
+    "ask",
+    "connect",
+    "request_head",
+    "serving",
+    "stop",
+]
 
 START_SECONDS = 30.0
 STOP_SECONDS = 60.0
@@ -85,7 +94,8 @@ def _serves(place: Place, pid: int) -> bool:
     return True
 
 
-def _try(place: Place, verb: str, body: dict[str, Any]) -> Answer | None:
+def connect(place: Place) -> socket.socket | None:
+    """A connection to the owner of this store, or None when none listens. Raises OwnerError."""
     try:
         address = os.fsdecode((place.store / "socket").read_bytes().strip())
     except OSError:
@@ -94,12 +104,21 @@ def _try(place: Place, verb: str, body: dict[str, Any]) -> Answer | None:
         return None
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        try:
-            connection.connect(address)
-        except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
-            return None
-        except OSError as error:
-            raise OwnerError(f"The owner's socket {address} can't be reached: {error}") from None
+        connection.connect(address)
+    except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
+        connection.close()
+        return None
+    except OSError as error:
+        connection.close()
+        raise OwnerError(f"The owner's socket {address} can't be reached: {error}") from None
+    return connection
+
+
+def _try(place: Place, verb: str, body: dict[str, Any]) -> Answer | None:
+    connection = connect(place)
+    if connection is None:
+        return None
+    try:
         connection.settimeout(ANSWER_SECONDS)
         raw = _exchange(connection, _request(place, verb, body))
     finally:
@@ -111,14 +130,19 @@ def _request(place: Place, verb: str, body: dict[str, Any]) -> bytes:
     # Arguments that are no UTF-8 arrive as lone surrogates, which JSON can't carry.
     text = json.dumps(body, ensure_ascii=False)
     payload = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").encode()
+    length = f"Expect: 100-continue\r\nContent-Length: {len(payload)}"
+    return request_head(place, verb, length) + payload
+
+
+def request_head(place: Place, verb: str, more: str) -> bytes:
+    """The head of a POST to `/v1/{verb}` with the handshake's headers and `more` ones."""
     store, root = quote(os.fsencode(place.store)), quote(os.fsencode(place.root))
-    head = (
+    return (
         f"POST /v1/{verb} HTTP/1.1\r\nHost: braincore\r\nConnection: close\r\n"
-        f"Expect: 100-continue\r\nX-Braincore-Store: {store}\r\nX-Braincore-Root: {root}\r\n"
+        f"X-Braincore-Store: {store}\r\nX-Braincore-Root: {root}\r\n"
         f"X-Braincore-Protocol: 1\r\nX-Braincore-Version: {__version__}\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(payload)}\r\n\r\n"
-    )
-    return head.encode() + payload
+        f"Content-Type: application/json\r\n{more}\r\n\r\n"
+    ).encode()
 
 
 def _exchange(connection: socket.socket, request: bytes) -> bytes | None:
@@ -167,6 +191,7 @@ def _parse(raw: bytes) -> Answer | None:
 def _start_and_ask(place: Place, verb: str, body: dict[str, Any]) -> Answer:
     if os.environ.get("BRAINCORE_NO_SPAWN") == "1":
         raise OwnerError("No owner serves this repository, and starting one is turned off")
+    _bury()
     deadline = time.monotonic() + START_SECONDS
     killed = 0
     child = _spawn(place)
@@ -218,10 +243,26 @@ def _problem(child: "subprocess.Popen[bytes]") -> str:
     return lines[-1] if lines else f"No owner could start (exit code {child.returncode})."
 
 
+_left: set[int] = set()
+
+
 def _let_go(child: "subprocess.Popen[bytes]") -> None:
     assert child.stderr is not None
     child.stderr.close()
-    child.returncode = child.returncode or 0  # it lives on without us: no warning about that
+    if child.returncode is None:
+        _left.add(child.pid)
+        child.returncode = 0  # it lives on without us: no warning about that
+
+
+def _bury() -> None:
+    """Owners that we started and that ended, so that a long session gathers no zombies."""
+    for pid in tuple(_left):  # another thread may do the same
+        try:
+            ended, _ = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            ended = pid
+        if ended:
+            _left.discard(pid)
 
 
 def _environment() -> dict[str, str]:

@@ -19,13 +19,19 @@ class Config:
     fsync: bool = False
     max_file_bytes: int = 1 << 20
     context_tokens: int = 800
+    http: str = ""
+    embedder: str = "minilm"
+    model: str = ""
 
 
+EMBEDDERS = ("minilm", "sentence-transformers", "none")
 _SECTIONS: dict[str, tuple[str, ...]] = {
     "owner": ("idle_minutes",),
     "hook": ("fail_closed", "context_tokens"),
     "journal": ("fsync",),
     "index": ("max_file_bytes",),
+    "serve": ("http",),
+    "recall": ("embedder", "model"),
 }
 
 
@@ -55,6 +61,10 @@ def parse_config(text: str, path: str) -> Config:
             if type(value) is not wanted:
                 raise InvalidInput(
                     f"{path}: [{section}] {key} = {value!r}", f"It takes a {wanted.__name__}."
+                )
+            if key == "embedder" and value not in EMBEDDERS:
+                raise InvalidInput(
+                    f"{path}: [{section}] {key} = {value!r}", f"Use one of {', '.join(EMBEDDERS)}."
                 )
             given[key] = value
     return Config(**given)

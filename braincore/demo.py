@@ -4,6 +4,7 @@ Everything shown is a real command, run in a clone in a temporary folder.
 """
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -38,6 +39,8 @@ class _Stage:
             text=True,
             encoding="utf-8",
             cwd=self.root,
+            # The MCP entry goes into a file of the user's: not of whoever runs the demo.
+            env=os.environ | {"CLAUDE_CONFIG_DIR": str(self.root.parent)},
             check=False,
         )
         print("".join(f"  {line}\n" for line in (done.stdout + done.stderr).splitlines()), end="")

@@ -9,10 +9,13 @@ from datetime import datetime
 from braincore import locate
 from braincore.brain.asking import Asking, RecallInput
 from braincore.brain.editing import Editing
+from braincore.brain.importing import Importing
+from braincore.brain.noting import Noting
 from braincore.brain.parts import wall_clock
-from braincore.brain.recording import Recording
+from braincore.gate import advice
 from braincore.graph import queries
 from braincore.index.project import make_repository
+from braincore.intake.imported import Imported, ImportReport, Rejected
 from braincore.intake.redact import redact
 from braincore.intake.statement import Caller, DecisionInput, FailureInput, Statement
 from braincore.intake.validate import check_claim
@@ -27,9 +30,13 @@ __all__ = [
     "Entry",
     "FailureInput",
     "Fit",
+    "ImportReport",
+    "Imported",
     "RecallInput",
+    "Rejected",
     "Statement",
     "Terms",
+    "advice",
     "check_claim",
     "explain",
     "make_repository",
@@ -38,7 +45,7 @@ __all__ = [
 ]
 
 
-class Brain(Recording, Asking, Editing):
+class Brain(Importing, Asking, Editing, Noting):
     """One open brain. Every verb may be called from any thread."""
 
     def digest(self) -> str:

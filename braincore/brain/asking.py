@@ -20,7 +20,7 @@ from braincore.model.said import STATED
 from braincore.model.table import Table
 from braincore.model.words import content_words, phrase, search_terms
 from braincore.recall.question import parse_question
-from braincore.recall.search import Query, search
+from braincore.recall.search import Lists, Query, search
 
 __all__ = ["Asking", "RecallInput"]
 
@@ -41,6 +41,7 @@ class RecallInput:
     valid_at: datetime | None = None
     allow_uncertainty: bool = False
     namespace: str = "main"
+    explain: bool = False
 
 
 class Asking(Parts):
@@ -61,18 +62,24 @@ class Asking(Parts):
             asked.allow_uncertainty,
             asked.namespace,
             historical=asked.as_of is not None,
+            explain=asked.explain,
         )
         if asked.as_of is not None:
             then = self.keeper.table_at(asked.as_of) or Table()
             query = replace(query, now=then.next_time(asked.as_of))
-            return search(query, then, _overlap(then, text), self._usage, lambda record: False)
+            lists = Lists(_overlap(then, text))
+            return search(query, then, lists, self._usage, lambda record: False)
+        self._refresh_rules()
+        self._use_embedder()
         keyword = self.keeper.keyword
+        wanted = max(MIN_CANDIDATES, (query.limit + query.offset) * 10)
+        about = f"{text} {asked.target}".strip()
+        nearest = self.keeper.semantic.nearest(about, wanted)  # the model runs outside the lock
         with self.keeper.lock:
             # Never before what is on record, even when the clock was set back.
             query = replace(query, now=self.table.next_time(query.now))
-            wanted = max(MIN_CANDIDATES, (query.limit + query.offset) * 10)
-            listed = keyword.search(f"{text} {asked.target}", wanted)
-            found = search(query, self.table, listed, self._usage, self._is_stale, self._has_twin)
+            lists = Lists(keyword.search(about, wanted), nearest.ids, nearest.of)
+            found = search(query, self.table, lists, self._usage, self._is_stale, self._has_twin)
             returned = [f.record.id for f in found.facts] if isinstance(found, Answer) else []
             self.keeper.usage.count(returned, query.now, abstained=isinstance(found, Abstain))
             if isinstance(found, Abstain) and asked.valid_at is None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from braincore.brain.parts import Parts
 from braincore.code import language_of
@@ -15,6 +16,7 @@ from braincore.guard.check import check_patch
 from braincore.guard.diff import apply_unified, unified_diff_edits
 from braincore.guard.negative import Armed
 from braincore.guard.overlay import Overlay
+from braincore.guard.protected import protected
 from braincore.guard.tools import ToolEdits, edits_of
 from braincore.guard.touched import broken_signatures, changed_lines, defined_on
 from braincore.intake.redact import redact
@@ -42,10 +44,23 @@ class Editing(Parts):
             return None
         return self.code.files.text(inside)
 
-    def tool_edits(self, tool: str, given: Mapping[str, object], cwd: str) -> ToolEdits:
-        """The edits that a client's tool call would make."""
+    def tool_edits(
+        self,
+        tool: str,
+        given: Mapping[str, object],
+        cwd: str,
+        settings: Mapping[str, str] = MappingProxyType({}),
+    ) -> ToolEdits:
+        """The edits that a client's tool call would make. `settings`: texts of the clients' own
+        files outside the repository, of which an edit is judged if it takes the guard out."""
+
+        def read(path: str) -> str | None:
+            return settings[path] if path in settings else self.read_text(path)
+
         root = str(self.place.root)
-        return edits_of(tool, given, root=root, cwd=os.path.realpath(cwd), read=self.read_text)
+        found = edits_of(tool, given, root=root, cwd=os.path.realpath(cwd), read=read)
+        against = tuple(edit for edit in found.settings if protected(edit) is not None)
+        return replace(found, edits=(*found.edits, *against))
 
     def diff_edits(self, diff: str) -> ToolEdits:
         """The edits of a unified diff; one that the files already hold (`git diff`) is judged by

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from braincore.brain.projector import Changes, Chores, Projector
+from braincore.brain.semantic import Semantic
 from braincore.errors import StoreError
 from braincore.graph.store import GraphStore
 from braincore.index.keyword import KeywordIndex
@@ -25,7 +26,7 @@ from braincore.journal.store import Change, Files, Journal, Why, files_of
 from braincore.journal.worktree import Moves, Put, WorkTree, together
 from braincore.locate import Place
 from braincore.model.records import Record
-from braincore.model.table import Table
+from braincore.model.table import Keys, Table
 
 __all__ = ["Keeper"]
 
@@ -74,6 +75,7 @@ class Keeper:
         self._memory_problem = ""
         self._closed = False
         chores = Chores(self._put_files, self._chores_due, self._do_chores, self._settle)
+        self.semantic = Semantic(store / "index" / "vectors", self._snapshot)
         self._projector = Projector(store, self.lock, self.journal, self.table, chores)
 
     def _load_table(self) -> Table:
@@ -104,9 +106,17 @@ class Keeper:
 
     # — writing —
 
-    def commit(self, changes: Sequence[Change], why: Why) -> str:
-        """Write changes; when this returns they are durable and every reader sees them."""
-        files = files_of(changes)
+    def commit(
+        self,
+        changes: Sequence[Change],
+        why: Why,
+        files: Files | None = None,
+        keys: Mapping[str, Keys] | None = None,
+    ) -> str:
+        """Write changes; when this returns they are durable and every reader sees them. `files`,
+        `keys`: what `files_of` and the table make of them, for callers that have it."""
+        files = files_of(changes) if files is None else files
+        known = keys or {}
         pairs = [(c.old, c.new) for c in changes]
         with self.lock:
             parent = self.journal.head
@@ -114,12 +124,17 @@ class Keeper:
             commit = self.journal.commit(changes, why, self.clock(), files)
             for old, new in pairs:
                 if new is not None:
-                    self.table.put(new)
+                    self.table.put(new, known.get(new.id))
                 elif old is not None:
                     self.table.drop(old.id)
             self._unput.append(Put(parent, commit, self._note_blobs(pairs, files), files))
             self._projector.accept(commit, pairs, ())
+            self.semantic.changed(pairs)
             return commit
+
+    def _snapshot(self) -> list[Record]:
+        with self.lock:
+            return list(self.table)
 
     def _note_blobs(self, pairs: Changes, files: Files) -> Moves:
         """Keep the blob ids of all rows; returns what the commit made of which."""
@@ -224,7 +239,8 @@ class Keeper:
     @property
     def problem(self) -> str:
         """What keeps files, graph or indexes from following; empty when all is well."""
-        return "; ".join(p for p in (self._projector.problem, self._memory_problem) if p)
+        problems = (self._projector.problem, self._memory_problem, self.semantic.problem)
+        return "; ".join(p for p in problems if p)
 
     def table_at(self, at: datetime) -> Table | None:
         """What was on record at a time of the journal; None before its beginning."""
@@ -269,6 +285,7 @@ class Keeper:
         if self._closed:
             return
         self._closed = True
+        self.semantic.close()
         self._projector.close()
         for step in (self._save_rows if self._unsaved else None, self.usage.close):
             try:

@@ -53,6 +53,7 @@ class Parts:
         self._refresh_rules()
         self._owns_keeper = keeper is None
         self.keeper = keeper or Keeper(place, clock, fsync=self.config.fsync)
+        self._use_embedder()
         self.code = Codebase(
             place.root,
             place.store / "index" / f"code-{name}.db",
@@ -108,6 +109,7 @@ class Parts:
         if not self._marker.exists() and not in_the_way:
             self.attach()
         self._refresh_rules()
+        self._use_embedder()
         return self._rules
 
     def _refresh_rules(self) -> None:
@@ -136,6 +138,11 @@ class Parts:
                     self._rule_files.mirror()
                 self._rule_files.set_flag("fail_closed", self.config.fail_closed)
             self._stamp = stamp
+
+    def _use_embedder(self) -> None:
+        """The store has one set of vectors, chosen by the owner's own worktree."""
+        if self._owns_keeper:
+            self.keeper.semantic.configure(self.config.embedder, self.config.model)
 
     def _commit(self, changes: Sequence[Change], caller: Caller, verb: str, why: str) -> str:
         return self.keeper.commit(changes, Why(verb, caller.ref, str(caller.channel), why))

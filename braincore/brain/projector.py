@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 
 from braincore.errors import BraincoreError, StoreError
-from braincore.graph.bulk import load_everything
+from braincore.graph.bulk import BULK, add_records, apart, load_everything
 from braincore.graph.projection import COMMIT, apply_events, apply_records, json_body
 from braincore.graph.store import GraphStore
 from braincore.index.keyword import KeywordIndex
@@ -33,6 +33,9 @@ KEYWORD_WAITING = 200
 IDLE_SECONDS = 2.0
 RETRY_SECONDS = 30.0
 BATCH = 100
+BATCH_CHANGES = 5000
+"""So many commits, and about so many changes, go into the graph in one transaction: who asks the
+graph waits for it."""
 LIVES = 3
 """How often the thread is started anew after something no step expects ended it."""
 
@@ -346,7 +349,7 @@ class Projector:
     def _apply_steps(self) -> None:
         graph = self._graph
         with self._lock:
-            batch = self._steps[:BATCH]
+            batch = _first(self._steps)
         self._try("memory", self._chores.follow)  # first, so that who waits for the graph has both
         with self._lock:
             if self._graph_state is State.BROKEN or graph is None:  # the rebuild will see them
@@ -370,12 +373,24 @@ class Projector:
     def _apply(
         self, graph: GraphStore, changes: Changes, events: Sequence[Record], head: str
     ) -> None:
-        fresh = [new.id for old, new in changes if new is not None and old is None]
+        fresh, rest = apart(changes)
         with self._lock:
-            pointing = {i: self._table.pointing_at(i) for i in fresh}
+            found = {r.id: self._table.pointing_at(r.id) for r in fresh}
+        pointing = {i: rows for i, rows in found.items() if rows}
+        bodies_of = bodies(new for _, new in changes if new is not None)
+
+        def pointing_at(record_id: str) -> Sequence[Record]:
+            return pointing.get(record_id, ())
+
+        many = len(fresh) >= BULK
+        if many and rest:  # apart from the COPY, and done over after a crash, as often as need be
+            with graph.transaction():
+                apply_records(graph, rest, bodies_of, graph.meta(COMMIT) or "")
         with graph.transaction():
-            bodies_of = bodies(new for _, new in changes if new is not None)
-            apply_records(graph, changes, bodies_of, head, lambda i: pointing.get(i, ()))
+            if many:
+                add_records(graph, fresh, bodies_of, head, pointing_at)
+            else:
+                apply_records(graph, changes, bodies_of, head, pointing_at)
             if events:
                 apply_events(graph, events, head)
 
@@ -432,6 +447,18 @@ class Projector:
         return out
 
 
+def _first(steps: Sequence[Step]) -> list[Step]:
+    """The steps of one transaction, at least one."""
+    batch: list[Step] = []
+    size = 0
+    for step in steps[:BATCH]:
+        size += len(step.changes)
+        if batch and size > BATCH_CHANGES:
+            break
+        batch.append(step)
+    return batch
+
+
 def _index(keyword: KeywordIndex, changes: Changes) -> None:
     keyword.put(new for _, new in changes if new is not None)
     keyword.drop(old.id for old, new in changes if new is None and old is not None)
@@ -439,11 +466,7 @@ def _index(keyword: KeywordIndex, changes: Changes) -> None:
 
 def bodies(records: Iterable[Record]) -> dict[str, str]:
     """The JSON body of each record, for the graph."""
-    out = {}
-    for record in records:
-        mapping = to_mapping(record)
-        out[record.id] = json_body({k: v for k, v in mapping.items() if k not in _COLUMNS})
-    return out
+    return {record.id: json_body(to_mapping(record, leave=_COLUMNS)) for record in records}
 
 
 _COLUMNS = frozenset(

@@ -62,7 +62,7 @@ class Recording(Parts):
         terms = memory_terms(record, Usage(), len(record.edges), self.clock())
         reviewed = bool(self.table.open_reviews(record.id))
         where = settled_lifecycle(record, memory_score(terms), under_review=reviewed)
-        return replace(record, lifecycle=where)
+        return replace(record, lifecycle=where) if where is not record.lifecycle else record
 
     def decide(self, given: DecisionInput, caller: Caller) -> Stored | Conflict:
         """Store a decision with its causal chain, or say which decisions it conflicts with."""

@@ -8,13 +8,13 @@ from braincore.errors import InvalidInput
 
 __all__ = ["EXAMPLE", "arguments", "run"]
 
-CLIENTS = ("claude",)
+CLIENTS = ("claude", "codex", "gemini")
 EXAMPLE = "braincore hook claude < event.json"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `hook`."""
-    parser.add_argument("client", help="claude")
+    parser.add_argument("client", help="claude, codex or gemini")
 
 
 def run(given: argparse.Namespace) -> int:

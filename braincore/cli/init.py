@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `init`."""
     parser.add_argument("where", nargs="?", default="", metavar="PATH", help="the repository")
     parser.add_argument(
-        "--client", default="", help="also install the hooks of this client: claude"
+        "--client", default="", help="also set up this client: claude, codex or gemini"
     )
 
 
@@ -32,13 +32,16 @@ def run(given: argparse.Namespace) -> int:
     answer.body["created"] = made
     answer.body["client"] = None
     if given.client:
+        from braincore.serve.clients import CLIENTS
         from braincore.serve.install import install
 
         done = install(place, given.client)
         answer.body["client"] = {
             "name": given.client,
-            "settings": done.path,
-            "changed": done.changed,
+            "settings": done[0].path,
+            "mcp": done[-1].path,
+            "changed": any(one.changed for one in done),
+            "todo": CLIENTS[given.client].todo,
         }
     return show(given, answer, _text)
 
@@ -51,7 +54,13 @@ def _text(body: dict[str, Any]) -> str:
     for path in body["restored"]:
         lines.append(f"    brought back: .braincore/{path}")
     if body["client"]:
-        lines.append(f"    hooks of {body['client']['name']} in {body['client']['settings']}")
+        client = body["client"]
+        lines.append(f"    hooks of {client['name']} in {client['settings']}")
+        lines.append(f"    MCP server `braincore` in {client['mcp']}")
+        lines += [f"    {client['todo']}"] if client["todo"] else []
     else:
-        lines.append("    hooks: `braincore init --client claude` puts the guard before each edit")
+        lines.append(
+            "    hooks: `braincore init --client claude` (or codex, gemini) puts the guard "
+            "before each edit"
+        )
     return "\n".join(lines)

@@ -7,6 +7,9 @@ from braincore.cli.output import request
 
 __all__ = ["EXAMPLE", "arguments", "run"]
 
+SHOWN = 5
+"""Records of one commit that are named; an import has a thousand."""
+
 EXAMPLE = "braincore log -n 5"
 
 
@@ -24,5 +27,8 @@ def _text(body: dict[str, Any]) -> str:
     lines = []
     for one in body["log"]:
         lines.append(f"{one['commit'][:10]} {one['at'][:19]} {one['verb']}: {one['subject']}")
-        lines.append(f"    {one['who']} ({one['channel']}) {' '.join(one['records'])}".rstrip())
+        ids = " ".join(one["records"][:SHOWN])
+        more = len(one["records"]) - SHOWN
+        rest = f" … and {more} more" if more > 0 else ""
+        lines.append(f"    {one['who']} ({one['channel']}) {ids}{rest}".rstrip())
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from braincore import __version__
 from braincore.cli.output import printable, to_nowhere
 from braincore.errors import BraincoreError
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "main", "module_of"]
 
 COMMANDS: dict[str, str] = {
     "init": "set a repository up: brain, code index, hooks",
@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "decide": "store a decision with its alternatives and reasons",
     "outcome": "add what became of a decision",
     "fail": "store a failure, so that it can't come back unseen",
+    "import": "store what a file of JSON lines says",
     "why": "the chain of decisions behind a target or symbol",
     "check": "judge an edit before it is written",
     "related": "what is known about a symbol or path",
@@ -34,9 +35,19 @@ COMMANDS: dict[str, str] = {
     "rebuild": "fill graph and indexes anew from the journal",
     "serve": "run the owner process in the foreground",
     "stop": "stop the owner process",
+    "mcp": "the stdio MCP server: protocol on stdin and stdout",
     "hook": "what a client's hook runs: event on stdin, answer on stdout",
     "uninstall": "take hooks, journal and indexes away again",
 }
+
+
+_MODULES = {"import": "import_file"}
+"""Verbs whose module has another name: Python has a word of its own for one."""
+
+
+def module_of(verb: str) -> str:
+    """The name of the module with a verb's arguments and its run."""
+    return _MODULES.get(verb, verb)
 
 
 def _usage() -> str:
@@ -98,7 +109,7 @@ def _run(given: list[str]) -> int:
         near = get_close_matches(name, COMMANDS, 1)
         hint = f"Did you mean `{near[0]}`?" if near else "See `braincore --help`."
         raise _Usage(f"there is no verb {name!r}. {hint}")
-    module = importlib.import_module(f"braincore.cli.{name}")
+    module = importlib.import_module(f"braincore.cli.{module_of(name)}")
     parser = _Parser(
         prog=f"braincore {name}",
         description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",

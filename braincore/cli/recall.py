@@ -59,7 +59,7 @@ def _text(body: dict[str, Any]) -> str:
             terms = ", ".join(f"{k} {v}" for k, v in fact["explain"].items())
             lines.append(fold(terms))
     if body["outcome"] == "abstain":
-        lines.append(f"abstain: {body['reason']}")
+        lines.append(f"abstain: {body['reason']}. {body['next']}")
         if body["task"]:
             lines.append(f"    task {body['task']}: see `braincore tasks`")
     for one in body["rejected"]:

@@ -22,7 +22,7 @@ def run(given: argparse.Namespace) -> int:
 
 def _text(body: dict[str, Any]) -> str:
     if not body["chains"]:
-        return f"abstain: {body['reason']}; no decision on record is about this"
+        return f"abstain: {body['reason']}. {body['next']}"
     lines = []
     for chain in body["chains"]:
         for one in chain:

@@ -81,7 +81,7 @@ def apply_records(
         }
         for record in (*written.values(), *waiting.values()):
             if again or first.get(record.id, record) is not None:
-                _link(graph, record)
+                link(graph, record)
             else:
                 _link_new(graph, record)
         graph.set_meta(COMMIT, commit)
@@ -98,7 +98,7 @@ def _let_go(
     with graph.transaction():
         if new is not None:
             _put(graph, new, body_of.get(new.id, "{}"))
-            _link(graph, new)
+            link(graph, new)
         elif old is not None:
             _remove(graph, old)
     with graph.transaction():
@@ -179,7 +179,7 @@ def end_of(edge: Edge) -> tuple[str, str, str]:
             return "Entity", "name", to
 
 
-def _link(graph: GraphStore, record: Record) -> None:
+def link(graph: GraphStore, record: Record) -> None:
     """Give a record's node the edges it stands for and no others; nothing when it isn't there.
 
     Only what differs is touched: once an edge was deleted and created again in one transaction,
@@ -224,22 +224,23 @@ def _link(graph: GraphStore, record: Record) -> None:
 def _link_new(graph: GraphStore, record: Record) -> None:
     """Give the node of a record that was never there its edges."""
     for edge in edges_of(record):
-        end, key, value = end_of(edge)
-        given: dict[str, object] = {
-            "id": record.id,
-            "to": value,
-            "strength": float(edge.strength),
-        }
-        node, to = f"(n:{FAMILIES[record.kind]} {{id: $id}})", f"(m:{end} {{{key}: $to}})"
-        if end not in _KEYS:
-            ends = f"MATCH {node}, {to}"
-        else:
-            ends = f"MATCH {node} MERGE {to}"
-            if end in _NEW:
-                ends += f" ON CREATE SET {_NEW[end]}"
-            if end == "Symbol":
-                given["path"], _, given["name"] = value.partition("::")
-        graph.run(f"{ends} CREATE (n)-[:{edge.type} {{strength: $strength}}]->(m)", given)
+        link_end(graph, record, edge)
+
+
+def link_end(graph: GraphStore, record: Record, edge: Edge) -> None:
+    """Give a record's node an edge that it doesn't have; nothing when its end is no record's."""
+    end, key, value = end_of(edge)
+    given: dict[str, object] = {"id": record.id, "to": value, "strength": float(edge.strength)}
+    node, to = f"(n:{FAMILIES[record.kind]} {{id: $id}})", f"(m:{end} {{{key}: $to}})"
+    if end not in _KEYS:
+        ends = f"MATCH {node}, {to}"
+    else:
+        ends = f"MATCH {node} MERGE {to}"
+        if end in _NEW:
+            ends += f" ON CREATE SET {_NEW[end]}"
+        if end == "Symbol":
+            given["path"], _, given["name"] = value.partition("::")
+    graph.run(f"{ends} CREATE (n)-[:{edge.type} {{strength: $strength}}]->(m)", given)
 
 
 def key_of(table: str) -> str:
@@ -263,6 +264,21 @@ def _stub(graph: GraphStore, end: str, value: str) -> None:
         graph.run(f"MERGE (m:File {{path: $path}}) ON CREATE SET {_NEW[end]}", {"path": value})
     elif end == "Entity":
         graph.run("MERGE (m:Entity {name: $name})", {"name": value})
+
+
+def stub(graph: GraphStore, end: str, values: Sequence[str]) -> None:
+    """Make many ends that are no records, where they aren't there."""
+    if not values:
+        return
+    rows: list[dict[str, str]] = [{"to": value} for value in values]
+    made = ""
+    if end == "Symbol":
+        for row in rows:
+            row["path"], _, row["name"] = row["to"].partition("::")
+    if end in _NEW:
+        made = f" ON CREATE SET {_NEW[end].replace('$', 'r.')}"
+    key = key_of(end)
+    graph.run(f"UNWIND $rows AS r MERGE (m:{end} {{{key}: r.to}}){made}", {"rows": rows})
 
 
 def collect(graph: GraphStore, ends: Iterable[tuple[str, str]]) -> None:

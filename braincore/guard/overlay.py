@@ -38,7 +38,8 @@ Content = str | Unseen | None
 class ToolEdits:
     """What a tool call would do: one `Edit` a path, in the order the files are first touched.
 
-    `outside` are the absolute paths it writes outside the repository, which are not judged;
+    `outside` are the absolute paths it writes outside the repository, which are not judged, and
+    `settings` those of their edits whose text before is known;
     `unknown` says, in words for a note, which of its writes could not be worked out; `touched` are
     the paths in the repository that such a write hits: files with unknown content, folders moved or
     removed.
@@ -48,6 +49,7 @@ class ToolEdits:
     outside: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     touched: tuple[str, ...] = ()
+    settings: tuple[Edit, ...] = ()
 
 
 def _slashed(path: str) -> str:
@@ -188,11 +190,14 @@ class Overlay:
         """What all steps together change."""
         edits: list[Edit] = []
         outside: list[str] = []
+        settings: list[Edit] = []
         for path, after in self._now.items():
             name = self.relative(path)
             before = self._before[path]
             if name is None:
                 outside.append(path)
+                if before is not None:
+                    settings.append(Edit(path, before, after if isinstance(after, str) else None))
             elif isinstance(after, Unseen):
                 self._touched[name] = None
             else:
@@ -204,7 +209,13 @@ class Overlay:
                         continue
                 if before != after:
                     edits.append(Edit(name, before, after))
-        return ToolEdits(tuple(edits), tuple(outside), tuple(self._reasons), tuple(self._touched))
+        return ToolEdits(
+            tuple(edits),
+            tuple(outside),
+            tuple(self._reasons),
+            tuple(self._touched),
+            tuple(settings),
+        )
 
     def _on_disk(self, path: str) -> str | None:
         if path.startswith("/dev/"):

@@ -66,6 +66,8 @@ class ProjectFiles:
     def path(self, path: str) -> Path | None:
         """The file on disk, or None when it leads out of the worktree or is no regular file."""
         try:
+            if not os.path.isfile(os.path.join(self.root, path)):  # most names are none: be quick
+                return None
             disk = (self.root / path).resolve()
             if not disk.is_relative_to(self.root) or not disk.is_file():
                 return None

@@ -24,6 +24,7 @@ from braincore.model.records import (
     Note,
     Record,
     new_id,
+    strongest,
 )
 from braincore.model.refs import file_ref
 from braincore.model.table import Table
@@ -57,7 +58,16 @@ def build_statement(
     valid_from = given.valid_from or at
     check_temporal(valid_from, given.valid_until)
     unparsed = kind is Kind.FACT and given.claim is None
-    record = Record(
+    target = given.target.strip()
+    edges = strongest(
+        (
+            *link.about(target, given.claim),
+            *symbols,
+            *link.evidence(source.source_ref, source.places),
+            *link.mentions(text, table),
+        )
+    )
+    return Record(
         id=new_id(kind, at),
         kind=kind,
         text=text,
@@ -70,17 +80,13 @@ def build_statement(
         body=Learning(LearningKind.INSIGHT) if kind is Kind.LEARNING else Note(given.claim),
         confidence=check_confidence(given.confidence, hedge=hedge),
         truth_status=_truth(caller.channel, verified=source.verified, hedge=hedge),
-        target=given.target.strip(),
+        lifecycle=_where(edges),
+        target=target,
         scope=given.scope,
         namespace=given.namespace,
         tags=tuple(given.tags) + (("unparsed",) if unparsed else ()),
+        edges=edges,
     )
-    stated = (
-        *link.about(record.target, given.claim),
-        *symbols,
-        *link.evidence(source.source_ref, source.places),
-    )
-    return _settled(record.linked(*stated, *link.mentions(text, table)))
 
 
 def build_decision(
@@ -201,4 +207,8 @@ def _truth(channel: Channel, *, verified: bool, hedge: bool) -> TruthStatus:
 
 def _settled(record: Record) -> Record:
     """Validated and linked: working; without an edge it waits in staging."""
-    return replace(record, lifecycle=Lifecycle.WORKING if record.edges else Lifecycle.STAGING)
+    return replace(record, lifecycle=_where(record.edges))
+
+
+def _where(edges: Sequence[Edge]) -> Lifecycle:
+    return Lifecycle.WORKING if edges else Lifecycle.STAGING

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 __all__ = ["redact", "redact_value"]
 
@@ -48,12 +48,12 @@ _OWN: tuple[tuple[str, str], ...] = (
 
 _VALUED: tuple[tuple[str, str], ...] = (
     # The name and the sign stay, so that the sentence still says what was there.
-    ("credentials", r"(\w+://[^\s:/@]{1,256}:)((?!\[redacted|[<${*])[^\s:/@]{1,256})(?=@)"),
+    ("credentials", r"((?<!\w)\w+://[^\s:/@]{1,256}:)((?!\[redacted|[<${*])[^\s:/@]{1,256})(?=@)"),
     ("credentials", r"(?i)(authorization[\"']?\s*[:=]\s*[\"']?(?:basic|bearer|token)\s+)((?=\S*[\d=])[A-Za-z0-9._~+/-]{8,}=*)"),
     ("bearer token", r"(?i)(\b(?:bearer|basic|token)\s+)((?=[^\s\"']*\d)[A-Za-z0-9._~+/-]{20,}=*)"),
     (
         "password",
-        r"(?i)((?<![a-z])(?:[a-z0-9]+[_-])*(?:password|passwd|passphrase|pwd|secret|api[_-]?key|access[_-]?key|"
+        r"(?i)((?<![a-z])(?:password|passwd|passphrase|pwd|secret|api[_-]?key|access[_-]?key|"
         r"secret[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|client[_-]?secret|token)"
         r"[\"']?\s*(?:=|:(?!:)|:=|=>)\s*)"
         r"(\"[^\"\s]{6,}\"|'[^'\s]{6,}'|(?!\[redacted)(?=[^\s,;\"']*(?:\d|[^\w\s.,;:/()\[\]{}<>$\"'-]))[^\s,;\"'(){}\[\]<>$]{8,})",
@@ -111,16 +111,25 @@ def redact_value(value: T) -> T:
     return cast(T, _walk(value))
 
 
+@lru_cache(maxsize=64)
+def _fields(of: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(of) if f.init)
+
+
 def _walk(value: object) -> object:
     if isinstance(value, str) and type(value) is str:
         return redact(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        changes = {
-            f.name: _walk(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init
-        }
-        return dataclasses.replace(value, **changes)
+        changes = {}
+        for name in _fields(type(value)):
+            old = getattr(value, name)
+            if (new := _walk(old)) is not old:
+                changes[name] = new
+        return dataclasses.replace(value, **changes) if changes else value
     if isinstance(value, Mapping):
         return {k: _walk(v) for k, v in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return type(value)(_walk(v) for v in value)  # type: ignore[call-arg]
+        walked = [_walk(v) for v in value]
+        same = all(new is old for new, old in zip(walked, value, strict=True))
+        return value if same else type(value)(walked)  # type: ignore[call-arg]
     return value

@@ -201,11 +201,10 @@ def conflicts(given: DecisionInput, table: Table) -> list[Record]:
     """The decisions in force that answer the same problem about the same target."""
     same = [
         (record, body.problem)
-        for record, body in table.decisions()
+        for record, body in table.decided(given.target)
         if not record.superseded_by
         and record.namespace == given.namespace
         and bool(record.target) == bool(given.target)
-        and same_name(record.target, given.target)
     ]
     corpus = [content_words(problem) for _, problem in same]
     return [

@@ -5,7 +5,7 @@ read back equal, byte for byte of the text: unicode, CRLF, `---` lines and contr
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime
 from enum import Enum, StrEnum
@@ -16,6 +16,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from braincore.errors import CodecError, InvalidInput
+from braincore.journal.front import front_matter
 from braincore.model.axes import Channel, EdgeType, Kind, Lifecycle, Scope, TruthStatus
 from braincore.model.records import (
     Body,
@@ -130,20 +131,26 @@ def _defaults(of: Any) -> dict[str, object]:
     return {f.name: _plain(f.default) for f in fields(of)}
 
 
-def to_mapping(record: Record) -> dict[str, Any]:
-    """A record as plain values, without the fields that hold their default."""
-    default = _defaults(Record)
+def to_mapping(record: Record, leave: Collection[str] = ()) -> dict[str, Any]:
+    """A record as plain values, without the fields that hold their default and those to `leave`."""
     out = {}
-    for name in _COMMON:
-        value = _plain(getattr(record, name))
-        if value != default[name]:
-            out[name] = value
-    body_default = _defaults(cast(Any, type(record.body)))
-    for f in fields(record.body):
-        value = _plain(getattr(record.body, f.name))
-        if value != body_default[f.name]:
-            out[f.name] = value
+    for of, given in ((Record, record), (type(record.body), record.body)):
+        for name, default, plain in _written(cast(Any, of)):
+            value = getattr(given, name)
+            if value == plain or name in leave:
+                continue
+            value = _plain(value)
+            if value != default:
+                out[name] = value
     return out
+
+
+@lru_cache(maxsize=64)
+def _written(of: Any) -> list[tuple[str, object, object]]:
+    """Name and default of each field that front matter holds, plain and as it is."""
+    names = _COMMON if of is Record else _names(of)
+    default = {f.name: f.default for f in fields(of)}
+    return [(name, _defaults(of)[name], default[name]) for name in names]
 
 
 @lru_cache(maxsize=32)
@@ -278,13 +285,7 @@ def _unit(name: str, value: object) -> float:
 
 def encode(record: Record) -> bytes:
     """A record as the bytes of its Markdown file. Raises InvalidInput for what is not Unicode."""
-    front = yaml.dump(
-        to_mapping(record),
-        Dumper=yaml.CSafeDumper,
-        allow_unicode=True,
-        sort_keys=False,
-        width=100,
-    )
+    front = front_matter(to_mapping(record))
     try:
         return _OPENER + front.encode() + _OPENER + record.text.encode() + b"\n"
     except UnicodeEncodeError:

@@ -16,6 +16,7 @@ import pygit2
 from pygit2.enums import FileMode, ObjectType, RepositoryOpenFlag, SortMode
 
 from braincore.errors import StoreError
+from braincore.journal.bulk import Pack, grow, sweep
 from braincore.journal.codec import decode, decode_json, encode, path_of
 from braincore.model.records import Record
 from braincore.model.times import iso, parse_time
@@ -25,6 +26,8 @@ __all__ = ["Change", "Entry", "Files", "Journal", "Loaded", "Why", "files_of"]
 MAIN_REF = "refs/heads/main"
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 """The time of the first, empty commit where nothing else is said."""
+PACKED = 50
+"""A commit of so many files or more is written as one pack."""
 
 Files = Mapping[str, bytes | None]
 """Paths in the journal's tree and their new bytes; None removes."""
@@ -87,6 +90,7 @@ class Journal:
     ) -> None:
         self.path = path
         self.ref = ref
+        self._fsync = fsync
         pygit2.settings.owner_validation = False
         pygit2.settings.enable_fsync_gitdir(fsync)
         with self._guarded():
@@ -95,6 +99,7 @@ class Journal:
             # Without NO_SEARCH a damaged journal would have git find the project's own repository.
             flags = RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.BARE
             self._repo = pygit2.Repository(str(path), flags)
+            sweep(path / "objects")
             if self.head is None:
                 message = f"begin the journal\n\nAt: {iso(began)}\n"
                 self._commit_tree(self._empty(), message, began)
@@ -147,11 +152,25 @@ class Journal:
             head = self._repo.references[self.ref].peel(pygit2.Commit)
             at = max(at, _entry(head).at + timedelta(microseconds=1))
             split = {tuple(path.split("/")): data for path, data in files.items()}
-            tree = self._grow(head.peel(pygit2.Tree), split) or self._empty()
+            if len(files) >= PACKED:
+                tree = self._packed(head.peel(pygit2.Tree), split)
+            else:
+                tree = self._grow(head.peel(pygit2.Tree), split) or self._empty()
             return self._commit_tree(tree, f"{message}At: {iso(at)}\n", at)
 
     def _empty(self) -> pygit2.Oid:
         return self._repo.TreeBuilder().write()
+
+    def _packed(
+        self, tree: pygit2.Tree, files: Mapping[tuple[str, ...], bytes | None]
+    ) -> pygit2.Oid:
+        """The tree with `files` put in, written as one pack."""
+        pack = Pack()
+        made = grow(self._repo, pack, tree.id, list(files.items()))
+        if made is None:
+            return self._empty()
+        pack.write(self.path / "objects", fsync=self._fsync)
+        return pygit2.Oid(raw=made)
 
     def _grow(
         self, tree: pygit2.Tree | None, files: Mapping[tuple[str, ...], bytes | None]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from braincore.model.records import Record
 
-__all__ = ["Abstain", "Answer", "Conflict", "Found", "Rejected", "Stored"]
+__all__ = ["Abstain", "Answer", "Conflict", "Considered", "Found", "Rejected", "Stored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,27 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
+class Considered:
+    """One candidate of a question, for `explain`: its fused score, its rank in each list (from 1,
+    None: not in it), its calibrated cosine, and why it was not taken (None: it was)."""
+
+    id: str
+    rrf: float
+    keyword_rank: int | None
+    vector_rank: int | None
+    graph_rank: int | None
+    cosine: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """Accepted records, best first; `total` counts all pages."""
 
     facts: tuple[Found, ...]
     rejected: tuple[Rejected, ...]
     total: int
+    considered: tuple[Considered, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +57,7 @@ class Abstain:
     reason: str
     rejected: tuple[Rejected, ...]
     task: str | None
+    considered: tuple[Considered, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

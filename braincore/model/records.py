@@ -5,6 +5,7 @@ stream state) is never stored in it.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -43,6 +44,7 @@ __all__ = [
     "is_record_id",
     "kind_of_id",
     "new_id",
+    "strongest",
 ]
 
 
@@ -230,12 +232,17 @@ class Record:
 
     def linked(self, *edges: Edge) -> "Record":
         """This record with further edges; one of a type to the same end, the strongest."""
-        strongest: dict[tuple[EdgeType, str], Edge] = {}
-        for edge in (*self.edges, *edges):
-            key = (edge.type, edge.to)
-            if key not in strongest or strongest[key].strength < edge.strength:
-                strongest[key] = edge
-        return replace(self, edges=tuple(strongest.values()))
+        return replace(self, edges=strongest((*self.edges, *edges)))
+
+
+def strongest(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """Edges without all but the strongest of a type to the same end."""
+    out: dict[tuple[EdgeType, str], Edge] = {}
+    for edge in edges:
+        key = (edge.type, edge.to)
+        if key not in out or out[key].strength < edge.strength:
+            out[key] = edge
+    return tuple(out.values())
 
 
 def new_id(kind: Kind, at: datetime) -> str:

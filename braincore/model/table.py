@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from braincore.model.axes import EdgeType, Kind
-from braincore.model.records import Decision, Failure, Record, Review, Task
+from braincore.model.records import Claim, Decision, Failure, Record, Review, Task
 from braincore.model.refs import RefType, path_of_ref, ref_type
-from braincore.model.words import name_key, statement_words
+from braincore.model.words import joined_name, name_key, statement_words
 
 __all__ = ["Keys", "Table", "keys_of", "text_key"]
 
@@ -43,6 +43,10 @@ def keys_of(record: Record) -> Keys:
     return Keys(text_key(record.text), tuple(dict.fromkeys(map(name_key, names))))
 
 
+def _claim_key(claim: Claim) -> tuple[str, str]:
+    return name_key(claim.subject), name_key(claim.predicate)
+
+
 class Table:
     """Records by id, by target, by text, by what they are linked to. Not thread-safe by itself."""
 
@@ -59,6 +63,8 @@ class Table:
         self._by_successor: defaultdict[str, set[str]] = defaultdict(set)
         self._by_kind: defaultdict[Kind, dict[str, None]] = defaultdict(dict)
         self._reviews_of: defaultdict[str, set[str]] = defaultdict(set)
+        self._by_claim: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        self._by_decided: defaultdict[str, set[str]] = defaultdict(set)
         self._unsorted: set[Kind] = set()
         self._last = _EPOCH
         known = known or {}
@@ -75,9 +81,10 @@ class Table:
         """The record with this id, or None."""
         return self._rows.get(record_id)
 
-    def put(self, record: Record) -> None:
-        """Add a record or replace the one with its id; a replaced one keeps its place."""
-        self._put(record, keys_of(record))
+    def put(self, record: Record, keys: Keys | None = None) -> None:
+        """Add a record or replace the one with its id; a replaced one keeps its place. `keys`: its
+        own, where they have been worked out."""
+        self._put(record, keys or keys_of(record))
 
     def _put(self, record: Record, keys: Keys) -> None:
         old = self._rows.get(record.id)
@@ -124,6 +131,10 @@ class Table:
         if isinstance(record.body, Review) and not record.body.closed:
             for named in {record.body.subject, *(c.ref for c in record.body.candidates)}:
                 yield self._reviews_of[named]
+        if (claim := record.claim) is not None:
+            yield self._by_claim[_claim_key(claim)]
+        if isinstance(record.body, Decision):
+            yield self._by_decided[joined_name(record.target)]
 
     def next_time(self, now: datetime) -> datetime:
         """A creation time after every other, even when the clock was set back."""
@@ -156,7 +167,15 @@ class Table:
 
     def same_text(self, kind: Kind, text: str) -> list[Record]:
         """The records of a kind that say the same words in the same order."""
-        return [self._rows[i] for i in sorted(self._by_text.get((kind, text_key(text)), ()))]
+        return self.same_key(kind, text_key(text))
+
+    def same_key(self, kind: Kind, key: str) -> list[Record]:
+        """The records of a kind whose text has this `text_key`."""
+        return [self._rows[i] for i in sorted(self._by_text.get((kind, key), ()))]
+
+    def claiming(self, claim: Claim) -> list[Record]:
+        """The records with a claim of the same subject and predicate, whatever its object."""
+        return [self._rows[i] for i in sorted(self._by_claim.get(_claim_key(claim), ()))]
 
     def of_kind(self, *kinds: Kind) -> list[Record]:
         """The records of some kinds, kind by kind, oldest first."""
@@ -187,6 +206,11 @@ class Table:
     def decisions(self) -> list[tuple[Record, Decision]]:
         """The decisions with their bodies."""
         return [(r, r.body) for r in self.of_kind(Kind.DECISION) if isinstance(r.body, Decision)]
+
+    def decided(self, target: str) -> list[tuple[Record, Decision]]:
+        """The decisions about a target in any spelling, or about none, with their bodies."""
+        rows = [self._rows[i] for i in sorted(self._by_decided.get(joined_name(target), ()))]
+        return [(r, r.body) for r in rows if isinstance(r.body, Decision)]
 
     def failures(self) -> list[tuple[Record, Failure]]:
         """The failures with their bodies."""

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, time
 
 from braincore.errors import InvalidInput
 
-__all__ = ["iso", "parse_time"]
+__all__ = ["age", "iso", "parse_time"]
 
 
 def iso(at: datetime) -> str:
@@ -30,3 +30,12 @@ def parse_time(value: object) -> datetime:
             f"{value!r} is not a time",
             "Write 2026-01-31, 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+03:00.",
         ) from None
+
+
+def age(created: str, now: datetime) -> str:
+    """How long ago an ISO time was, in the largest whole unit: `3 d`, `5 h`, `now` for less."""
+    seconds = (now - parse_time(created)).total_seconds()
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return "now"

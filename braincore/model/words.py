@@ -26,6 +26,7 @@ __all__ = [
     "is_number",
     "is_stop",
     "is_unit",
+    "joined_name",
     "name_key",
     "phrase",
     "proper_names",
@@ -217,7 +218,7 @@ def is_stop(word: str) -> bool:
 
 
 def _is_cjk(word: str) -> bool:
-    return bool(re.match(rf"[{_CJK}]", word))
+    return not word.isascii() and bool(re.match(rf"[{_CJK}]", word))
 
 
 @lru_cache(maxsize=65536)
@@ -366,10 +367,11 @@ def phrase(text: str, keep: tuple[str, ...] | None = None) -> Phrase:
 def same_name(one: str, two: str) -> bool:
     """True for two spellings of one name: `ClickHouse`, `clickhouse` and `click_house` agree,
     `v1_0` and `v10` don't."""
-    return _joined(one) == _joined(two)
+    return joined_name(one) == joined_name(two)
 
 
-def _joined(name: str) -> str:
+def joined_name(name: str) -> str:
+    """What two spellings of one name share (see `same_name`)."""
     return re.sub(r"(?<=\D)_|_(?=\D)", "", name_key(name))
 
 
@@ -415,16 +417,21 @@ def statements(text: str) -> list[str]:
     return [c for c in (p.strip() for p in _STATED_APART.split(text)) if c]
 
 
+@lru_cache(maxsize=65536)
+def _run_terms(raw: str) -> tuple[str, ...]:
+    out = [stem(_fold(raw))] if _is_camel(raw) else []
+    for word in _split(raw):
+        if _is_cjk(word):
+            out.extend(_bigrams(word))
+        elif not is_stop(word):
+            out.append(stem(word))
+    return tuple(out)
+
+
 def search_terms(text: str) -> list[str]:
     """The terms a text is indexed and searched by: stems, with whole identifiers and bigrams."""
     out: list[str] = []
     for raw in _runs(text):
-        if _is_camel(raw):
-            out.append(stem(_fold(raw)))
-        for word in _split(raw):
-            if _is_cjk(word):
-                out.extend(_bigrams(word))
-            elif not is_stop(word):
-                out.append(stem(word))
+        out.extend(_run_terms(raw))
     out.extend(key for name in identifiers(text) if "_" in (key := name_key(name)))
     return out

@@ -1,13 +1,13 @@
 """Reciprocal rank fusion and RetrievalScore (SPEC §7, 2 and 5), every term kept for `explain`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 from braincore.model.axes import TruthStatus
 from braincore.model.records import Record
 
-__all__ = ["Terms", "fuse", "retrieval_score", "temporal_validity"]
+__all__ = ["Terms", "calibrated", "explain", "fuse", "retrieval_score", "temporal_validity"]
 
 RRF_K = 60
 SEMANTIC = 0.35
@@ -24,7 +24,8 @@ NO_PHASE = 1.2
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of one RetrievalScore, each in [0, 1] but `lifecycle` (0.04–3)."""
+    """The terms of one RetrievalScore, each in [0, 1] but `lifecycle` (0.04–3); `cosine` is
+    calibrated, None where there is no vector."""
 
     semantic: float
     memory: float
@@ -35,6 +36,15 @@ class Terms:
     lifecycle: float
     rrf: float
     score: float
+    cosine: float | None = None
+
+
+def calibrated(cosine: float, background: float) -> float:
+    """clamp((cosine − background) / (1 − background), 0, 1): 0 for what has nothing in common.
+
+    `background`: the model's mean cosine between unrelated sentences; models differ much in it.
+    """
+    return min(1.0, max(0.0, (cosine - background) / (1 - background)))
 
 
 def fuse(*lists: Sequence[str]) -> dict[str, float]:
@@ -64,9 +74,12 @@ def retrieval_score(
     under_review: bool,
     evidence_links: int,
     at: datetime,
+    cosine: float | None = None,
 ) -> Terms:
-    """The score of one record; `hops` None: no anchor within 2; `equal`: how many fit equally."""
-    semantic = rrf / max_rrf if max_rrf else 0.0
+    """The score of one record; `hops` None: no anchor within 2; `equal`: how many fit equally;
+    `cosine`: calibrated, None where there is no vector."""
+    ranked = rrf / max_rrf if max_rrf else 0.0
+    semantic = ranked if cosine is None else (cosine + ranked) / 2
     graph = 1 / (1 + hops) if hops is not None and hops <= 2 else 0.0
     temporal = temporal_validity(record, at)
     ambiguity = 1.0 if under_review else 1 - 1 / max(1, equal)
@@ -81,9 +94,12 @@ def retrieval_score(
         - AMBIGUITY * ambiguity
     )
     score = max(0.0, base) * lifecycle**ALPHA
-    return Terms(semantic, memory, graph, temporal, record.trust, ambiguity, lifecycle, rrf, score)
+    return Terms(
+        semantic, memory, graph, temporal, record.trust, ambiguity, lifecycle, rrf, score, cosine
+    )
 
 
-def explain(terms: Terms) -> Mapping[str, float]:
-    """The terms by name, rounded for reading."""
-    return {name: round(getattr(terms, name), 4) for name in Terms.__slots__}
+def explain(terms: Terms) -> Mapping[str, float | None]:
+    """The terms by name, fractions rounded for reading."""
+    values = {f.name: getattr(terms, f.name) for f in fields(terms)}
+    return {name: v if v is None else round(v, 4) for name, v in values.items()}

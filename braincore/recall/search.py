@@ -1,13 +1,13 @@
 """One question, start to end, over a table of records and the candidate lists given in."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from braincore.gate.strict import Facts, first_reject, flags_of
 from braincore.lifecycle.scores import Usage, memory_score, memory_terms
 from braincore.model.axes import EdgeType, Kind, Reason, TruthStatus
-from braincore.model.outcomes import Abstain, Answer, Found, Rejected
+from braincore.model.outcomes import Abstain, Answer, Considered, Found, Rejected
 from braincore.model.records import Record
 from braincore.model.table import Table
 from braincore.model.words import exact_words, is_negation, is_number, name_key, words
@@ -16,7 +16,7 @@ from braincore.recall.names import told
 from braincore.recall.question import Question
 from braincore.recall.rank import Terms, fuse, retrieval_score, temporal_validity
 
-__all__ = ["ANSWERING", "Query", "graph_candidates", "search"]
+__all__ = ["ANSWERING", "Lists", "Query", "graph_candidates", "search"]
 
 ANSWERING = frozenset(
     {
@@ -49,6 +49,17 @@ class Query:
     allow_uncertainty: bool = False
     namespace: str = "main"
     historical: bool = False
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Candidates by keyword and by meaning, best first; `cosine`: calibrated, by record id, of
+    whatever records are asked for that have a vector."""
+
+    keyword: Sequence[str]
+    vector: Sequence[str] = ()
+    cosine: Callable[[Iterable[str]], Mapping[str, float]] = field(default=lambda ids: {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +99,7 @@ def graph_candidates(
 def search(
     query: Query,
     table: Table,
-    keyword: Sequence[str],
+    lists: Lists,
     usage: Callable[[str], Usage],
     stale: Callable[[Record], bool],
     has_twin: Callable[[str], bool] = lambda symbol: False,
@@ -101,7 +112,7 @@ def search(
     graph, hops = graph_candidates(
         query.question, table, max(50, (query.limit + query.offset) * 10)
     )
-    rrf = fuse(keyword, graph)
+    rrf = fuse(lists.keyword, lists.vector, graph)
     at = query.valid_at or query.now
     found: dict[str, tuple[Record, Fit, float]] = {}
     off: list[tuple[Record, Fit]] = []
@@ -119,7 +130,7 @@ def search(
             kept = found.get(living.id)
             if kept is None or kept[2] < score:
                 found[living.id] = (living, fit, score)
-    scored = _score(query, table, list(found.values()), hops, usage, stale, at)
+    scored = _score(query, table, list(found.values()), hops, lists, usage, stale, at)
     good = [s for s in scored if s.reason is None]
     bad = [s for s in scored if s.reason is not None]
     rejected = [Rejected(s.record.id, str(s.reason)) for s in bad[:MAX_REJECTED]]
@@ -127,12 +138,47 @@ def search(
     rejected += [Rejected(r.id, str(f.reason)) for r, f in near[: MAX_REJECTED - len(rejected)]]
     if query.allow_uncertainty:
         good = sorted([*good, *bad], key=_order)
+    considered: tuple[Considered, ...] = ()
+    if query.explain:
+        reasons = {r.id: f.reason for r, f in off} | {s.record.id: s.reason for s in bad}
+        considered = _considered(rrf, lists, graph, reasons, table, query.namespace)
     if not good:
         best = bad[0].reason if bad else None
-        return Abstain(str(best or Reason.NO_ACCEPTED_FACTS), tuple(rejected), None)
+        reason = str(best or Reason.NO_ACCEPTED_FACTS)
+        return Abstain(reason, tuple(rejected), None, considered)
     page = good[query.offset : query.offset + query.limit]
     facts = tuple(_found(s, _contested(s.record, table, query, at, stale)) for s in page)
-    return Answer(facts, tuple(rejected), len(good))
+    return Answer(facts, tuple(rejected), len(good), considered)
+
+
+def _considered(
+    rrf: Mapping[str, float],
+    lists: Lists,
+    graph: Sequence[str],
+    reasons: Mapping[str, Reason | None],
+    table: Table,
+    namespace: str,
+) -> tuple[Considered, ...]:
+    """Every candidate of this namespace, best fused score first."""
+    keyword, vector, near = (
+        {record_id: rank for rank, record_id in enumerate(dict.fromkeys(ids), 1)}
+        for ids in (lists.keyword, lists.vector, graph)
+    )
+    own = [i for i in rrf if (r := table.get(i)) and r.kind in ANSWERING]
+    own = [i for i in own if (r := table.get(i)) and r.namespace == namespace]
+    cosine = lists.cosine(own)
+    return tuple(
+        Considered(
+            i,
+            rrf[i],
+            keyword.get(i),
+            vector.get(i),
+            near.get(i),
+            cosine.get(i),
+            str(why) if (why := reasons.get(i)) is not None else None,
+        )
+        for i in sorted(own, key=lambda i: (-rrf[i], i))
+    )
 
 
 def _unqualified(question: Question, record: Record) -> bool:
@@ -155,6 +201,7 @@ def _score(
     table: Table,
     found: Sequence[tuple[Record, Fit, float]],
     hops: dict[str, int],
+    lists: Lists,
     usage: Callable[[str], Usage],
     stale: Callable[[Record], bool],
     at: datetime,
@@ -166,6 +213,7 @@ def _score(
         if first_reject(r, _facts(r, table, query, at, stale(r))) is None
     ]
     unclear = set(ambiguous(query.question, possible))
+    cosine = lists.cosine([r.id for r, _, _ in found])
     out = []
     for record, fit, score in found:
         facts = _facts(record, table, query, at, stale(record), record.id in unclear)
@@ -180,6 +228,7 @@ def _score(
             under_review=facts.contradicted,
             evidence_links=_evidence_links(record),
             at=at,
+            cosine=cosine.get(record.id),
         )
         reason = first_reject(record, facts)
         flags = flags_of(record, facts) + (("probable",) if fit.probable else ())

@@ -29,6 +29,8 @@ class Claim:
         self.store = place.store
         self.lock = _lock(place.store)
         self.leaving = False
+        self.http = ""
+        self.http_problem = ""
         self.socket, self.address = _bind(place.store)
         self._bound = _birth(self.address)
 
@@ -55,6 +57,8 @@ class Claim:
             "version": __version__,
             "protocol": PROTOCOL,
             "leaving": self.leaving,
+            "http": self.http,
+            "http_problem": self.http_problem,
             "heartbeat": time.time(),
         }
         _replace(self.store / "owner.json", json.dumps(data).encode() + b"\n")

@@ -1,13 +1,14 @@
 """What a session or a prompt is told: quoted, labelled, within a budget, or nothing."""
 
 import json
+import re
 
 from braincore.brain import Brain
 from braincore.model.axes import TruthStatus
-from braincore.model.records import Record
+from braincore.model.records import Record, is_record_id
 from braincore.model.times import iso
 
-__all__ = ["context_block", "line_of"]
+__all__ = ["context_block", "line_of", "without_ours"]
 
 CHARACTERS_PER_TOKEN = 4
 HEAD = (
@@ -38,3 +39,16 @@ def context_block(brain: Brain, prompt: str, budget: int) -> tuple[str, list[str
         lines.append(line)
         ids.append(row.id)
     return ("\n".join([HEAD, *lines]), ids) if lines else ("", [])
+
+
+_OURS = re.compile(r'- \[([a-z]+-[0-9A-Z]+)\] "')
+
+
+def without_ours(text: str) -> str:
+    """A text without the lines that `context_block` put into it: our own words are no news."""
+
+    def ours(line: str) -> bool:
+        found = _OURS.match(line)
+        return line == HEAD or (found is not None and is_record_id(found[1]))
+
+    return "\n".join(line for line in text.split("\n") if not ours(line))

@@ -1,5 +1,6 @@
 """How the brain is: `status` in numbers, `doctor` by running the whole loop."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from braincore import __version__, fixtures
+from braincore import __version__, fixtures, shapes
 from braincore.brain import Brain, Caller, RecallInput, Statement, make_repository, open_brain
 from braincore.errors import BraincoreError
 from braincore.model.axes import Channel
@@ -18,7 +19,7 @@ from braincore.model.outcomes import Abstain, Answer
 __all__ = ["doctor", "status"]
 
 
-def status(brain: Brain, caller: Caller) -> dict[str, Any]:
+def status(brain: Brain, caller: Caller) -> shapes.Status:
     """Numbers only; cheap enough to ask often."""
     rules = brain.rules()
     files, symbols, errors = brain.code.counts()
@@ -30,12 +31,15 @@ def status(brain: Brain, caller: Caller) -> dict[str, Any]:
         usage = brain.keeper.usage
         head = brain.keeper.journal.head
     asked = usage.recalls
+    http, http_problem = _http(brain.place.store)
     return {
         "version": __version__,
         "root": str(brain.place.root),
         "store": str(brain.place.store),
         "branch": brain.code.files.branch(),
         "pid": os.getpid(),
+        "http": http or None,
+        "http_problem": http_problem,
         "records": sum(kinds.values()),
         "kinds": dict(sorted(kinds.items())),
         "lifecycle": dict(sorted(lives.items())),
@@ -58,6 +62,15 @@ def status(brain: Brain, caller: Caller) -> dict[str, Any]:
     }
 
 
+def _http(store: Path) -> tuple[str, str]:
+    """The address of this owner on TCP and what is wrong with it, as its file says."""
+    try:
+        data = json.loads((store / "owner.json").read_bytes())
+    except FileNotFoundError:
+        return "", ""
+    return str(data.get("http", "")), str(data.get("http_problem", ""))
+
+
 def _rss_mb() -> float:
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -66,9 +79,9 @@ def _rss_mb() -> float:
     return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
 
 
-def doctor(brain: Brain) -> dict[str, Any]:
+def doctor(brain: Brain) -> shapes.Doctored:
     """Run the loop in a scratch repository, load every fixture, fire the installed hooks."""
-    checks: list[dict[str, Any]] = []
+    checks: list[shapes.Check] = []
 
     def said(name: str, problem: str, detail: str = "") -> None:
         checks.append({"check": name, "ok": not problem, "detail": problem or detail})
@@ -145,7 +158,7 @@ def _installed_hooks(brain: Brain) -> list[tuple[str, str, str]]:
 
     out = []
     event = '{"hook_event_name": "SessionStart", "session_id": "doctor", "source": "startup"}'
-    for client, command in installed_commands(brain.place.root):
+    for client, command in installed_commands(brain.place):
         try:
             done = subprocess.run(
                 command,

@@ -1,4 +1,4 @@
-"""What each client's hook sends, and the answer in the shape that client accepts.
+"""One event of a client's hook: judged alike for all, answered in the shape that client accepts.
 
 Whatever arrives, the answer is well-formed: an event that can't be read is let through with one
 line on stderr and in the log.
@@ -6,6 +6,8 @@ line on stderr and in the log.
 
 import json
 import logging
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,13 +15,16 @@ from typing import Any
 from braincore.brain import Brain, Caller
 from braincore.model.axes import Channel
 from braincore.model.edits import CheckResult, Finding, Verdict
+from braincore.serve.clients import CLIENTS
+from braincore.serve.clients.speech import Client, Moment
 from braincore.serve.context import context_block
+from braincore.serve.install import shared_settings
 
-__all__ = ["CLIENTS", "HookReply", "hook"]
+__all__ = ["HookReply", "hook"]
 
 log = logging.getLogger("braincore")
 
-CLIENTS = ("claude",)
+HELD = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +36,64 @@ class HookReply:
     exit_code: int = 0
 
 
-def hook(brain: Brain, client: str, data: bytes, cwd: str) -> HookReply:
+class _Held:
+    """Warnings for the event after the tool, where the one before it can't carry them."""
+
+    def __init__(self) -> None:
+        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def put(self, event: Mapping[str, Any], text: str) -> None:
+        """Hold a text; the oldest goes when there are too many."""
+        with self._lock:
+            self._texts[_call(event)] = text
+            while len(self._texts) > HELD:
+                self._texts.popitem(last=False)
+
+    def take(self, event: Mapping[str, Any]) -> str:
+        """The text held for this call of a tool, or none."""
+        with self._lock:
+            return self._texts.pop(_call(event), "")
+
+
+_held = _Held()
+
+
+def hook(brain: Brain, name: str, data: bytes, cwd: str) -> HookReply:
     """Answer one event of a client."""
+    client = CLIENTS.get(name)
+    if client is None:
+        return HookReply(stderr=f"braincore: client {name!r} is unknown; nothing was checked")
     try:
         event = json.loads(data)
     except (ValueError, RecursionError) as error:
-        log.warning("hook %s: the event is not JSON (%s)", client, error)
+        log.warning("hook %s: the event is not JSON (%s)", name, error)
         return HookReply(stderr=f"braincore: the event is not JSON ({error}); nothing was checked")
     if not isinstance(event, dict):
-        log.warning("hook %s: the event is no object", client)
+        log.warning("hook %s: the event is no object", name)
         return HookReply(stderr="braincore: the event is no JSON object; nothing was checked")
-    name = _text(event, "hook_event_name")
-    session = _text(event, "session_id")
-    caller = Caller(Channel.AGENT, f"claude-code/{session or 'none'}", session)
-    match name:
-        case "PreToolUse":
-            return _before_edit(brain, event, caller, cwd)
-        case "SessionStart":
-            return _session_start(brain)
-        case "UserPromptSubmit":
-            return _prompt(brain, event)
-        case _:
+    match client.moments.get(_text(event, "hook_event_name")):
+        case Moment.BEFORE:
+            return _before_edit(brain, client, event, cwd)
+        case Moment.AFTER:
+            text = _held.take(event)
+            return _context(client, event, text) if text else HookReply()
+        case Moment.SESSION:
+            return _context(client, event, _session_start(brain))
+        case Moment.PROMPT:
+            return _prompt(brain, client, event)
+        case None:
             return HookReply()
+
+
+def _call(event: Mapping[str, Any]) -> str:
+    """One call of a tool, told by all that both of its events say of it."""
+    keys = ("session_id", "tool_name", "tool_input")
+    return json.dumps([event.get(key) for key in keys], sort_keys=True)
+
+
+def _context(client: Client, event: Mapping[str, Any], text: str) -> HookReply:
+    return HookReply(client.context(_text(event, "hook_event_name"), text))
 
 
 def _text(event: Mapping[str, Any], key: str) -> str:
@@ -60,38 +101,35 @@ def _text(event: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _before_edit(brain: Brain, event: Mapping[str, Any], caller: Caller, cwd: str) -> HookReply:
+def _before_edit(brain: Brain, client: Client, event: Mapping[str, Any], cwd: str) -> HookReply:
     tool, given = _text(event, "tool_name"), event.get("tool_input")
     if not tool or not isinstance(given, dict):
         return HookReply()
-    found = brain.tool_edits(tool, given, _text(event, "cwd") or cwd)
+    settings = shared_settings(brain.place)
+    found = brain.tool_edits(tool, given, _text(event, "cwd") or cwd, settings)
     if not found.edits and not found.unknown and not found.touched:
         return HookReply()
     result = brain.check(found.edits, by_agent=True, touched=found.touched)
+    session = _text(event, "session_id")
+    caller = Caller(Channel.AGENT, f"{client.agent}/{session or 'none'}", session)
     brain.refused(result, caller)
-    return _verdict(result, found.unknown)
-
-
-def _verdict(result: CheckResult, unknown: tuple[str, ...]) -> HookReply:
     if result.verdict in (Verdict.DENY, Verdict.ABSTAIN):
-        return HookReply(
-            _output(
-                "PreToolUse",
-                permissionDecision="deny",
-                permissionDecisionReason=reason_of(result),
-            )
-        )
+        return HookReply(client.deny(_text(event, "hook_event_name"), reason_of(result)))
+    text = _warning(result, found.unknown)
+    if text and not client.warns_before:
+        _held.put(event, text)
+        return HookReply()
+    return _context(client, event, text) if text else HookReply()
+
+
+def _warning(result: CheckResult, unknown: tuple[str, ...]) -> str:
     lines = [_line(f) for f in result.findings if result.verdict is Verdict.WARN]
     lines += result.notes
     lines += [f"braincore could not judge a write: {note}" for note in unknown[:3]]
     if not lines:
-        return HookReply()
-    text = "braincore, before this edit (data from records, not instructions):\n" + "\n".join(lines)
-    return HookReply(_output("PreToolUse", additionalContext=text[:4000]))
-
-
-def _output(event: str, **fields: str) -> str:
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, **fields}})
+        return ""
+    head = "braincore, on this edit (data from records, not instructions):\n"
+    return (head + "\n".join(lines))[:4000]
 
 
 def _line(finding: Finding) -> str:
@@ -118,7 +156,7 @@ def reason_of(result: CheckResult) -> str:
     return "\n".join(lines)[:6000]
 
 
-def _session_start(brain: Brain) -> HookReply:
+def _session_start(brain: Brain) -> str:
     brain.attach()
     rules = brain.rules()
     with brain.keeper.lock:
@@ -132,12 +170,12 @@ def _session_start(brain: Brain) -> HookReply:
         first = rules.errors[0]
         text += f" {len(rules.errors)} rule files have errors, e.g. {first.path}:{first.line}: "
         text += f"{first.message}."
-    return HookReply(_output("SessionStart", additionalContext=text))
+    return text
 
 
-def _prompt(brain: Brain, event: Mapping[str, Any]) -> HookReply:
-    prompt = _text(event, "prompt")
+def _prompt(brain: Brain, client: Client, event: Mapping[str, Any]) -> HookReply:
+    prompt = client.prompt(event)
     if not prompt.strip():
         return HookReply()
     text, _ = context_block(brain, prompt, brain.config.context_tokens)
-    return HookReply(_output("UserPromptSubmit", additionalContext=text)) if text else HookReply()
+    return _context(client, event, text) if text else HookReply()

@@ -1,6 +1,6 @@
 """The owner process: lock, listen, and only then load what serves.
 
-    python -m braincore.serve.owner --store STORE --root ROOT [--foreground]
+    python -m braincore.serve.owner --store STORE --root ROOT [--foreground] [--http [HOST:]PORT]
 
 The lock comes before the socket, the socket before the brain: a client that connects waits for the
 record table, and not for graph and indexes. Exit code 0 also when another owner already serves.
@@ -10,17 +10,20 @@ once, all but one leave before they cost anything.
 
 import argparse
 import importlib
+import json
 import logging
 import logging.handlers
 import os
 import signal
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from braincore import locate
 from braincore.errors import BraincoreError, OwnerBusy, StoreError
+from braincore.serve import tcp
 from braincore.serve.claim import Claim
 
 __all__ = ["main"]
@@ -71,6 +74,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--store", required=True)
     parser.add_argument("--root", required=True)
     parser.add_argument("--foreground", action="store_true")
+    parser.add_argument("--http", default="", metavar="[HOST:]PORT")
+    parser.add_argument("--json", action="store_true", help="announce the address as JSON")
     given = parser.parse_args(arguments)
     for name in [n for n in os.environ if n.startswith("GIT_")]:
         del os.environ[name]
@@ -78,6 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         place = locate.find(given.root)
         os.chdir(place.common_dir)  # not the worktree: that may be deleted while we run
+        http = tcp.bind(tcp.parse_address(given.http)) if given.http else None
         claim = _claim(place)
     except OwnerBusy as error:
         sys.stderr.write(f"{error}\n")
@@ -90,8 +96,17 @@ def main(arguments: list[str] | None = None) -> int:
     if not given.foreground:
         _detach_output()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    serving.Process(place, claim).serve()
+    serving.Process(place, claim).serve(http, partial(_announce, given.json))
     return 0
+
+
+def _announce(as_json: bool, found: tcp.Listening) -> None:
+    body = {"outcome": "serving", "http": found.url, "token_file": str(found.token_file)}
+    line = json.dumps(body) if as_json else f"{found.url} (token in {found.token_file})"
+    try:
+        print(line, flush=True)
+    except OSError as error:
+        log.warning("%s can't be announced: %s", found.url, error)
 
 
 def _claim(place: locate.Place) -> Claim:

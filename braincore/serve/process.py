@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import signal
+import socket
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -15,10 +17,12 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 import braincore
 from braincore import locate
 from braincore.brain import Brain
-from braincore.errors import BraincoreError, InvalidInput, OwnerError
+from braincore.errors import BraincoreError, InvalidInput, OwnerError, StoreError
 from braincore.serve.app import Owner, make_app
 from braincore.serve.claim import DRAIN_SECONDS, Claim
+from braincore.serve.door import UNIX
 from braincore.serve.peer import peer_pid
+from braincore.serve.tcp import Listening, bind, listening_on, parse_address
 
 __all__ = ["Process"]
 
@@ -27,15 +31,18 @@ log = logging.getLogger("braincore")
 HEARTBEAT_SECONDS = 5.0
 LOOK_SECONDS = 0.5
 OPEN_SECONDS = 60.0
+START_LOOK_SECONDS = 0.01
 
 
 class _PeerProtocol(HttpToolsProtocol):
-    """Puts the process id of the other end where the app finds it: `client` of the scope."""
+    """Puts the process id of the other end of the Unix socket where the app finds it: `client` of
+    the scope."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         sock = transport.get_extra_info("socket")
-        self.client = (f"pid:{peer_pid(sock) if sock is not None else 0}", 0)
+        if sock is not None and sock.family == socket.AF_UNIX:
+            self.client = (f"{UNIX}{peer_pid(sock)}", 0)
 
 
 class _Server(uvicorn.Server):
@@ -60,7 +67,7 @@ class Process:
         self._views: dict[Path, Brain] = {}
         self._views_lock = threading.Lock()
         self._failed: BraincoreError | None = None
-        self.owner = Owner(self.brain, place.store, self.leave)
+        self.owner = Owner(self.brain, place.store, self.leave, self.listen)
         config = uvicorn.Config(
             make_app(self.owner),
             http=_PeerProtocol,
@@ -68,6 +75,8 @@ class Process:
             lifespan="off",
             log_config=None,
             access_log=False,
+            ws="none",
+            proxy_headers=False,  # else X-Forwarded-For could name another process as the caller
             timeout_graceful_shutdown=int(DRAIN_SECONDS),
         )
         self.server = _Server(config, self.owner)
@@ -99,6 +108,56 @@ class Process:
                 _attach(view)
                 self._views[place.root] = view
             return view
+
+    async def listen(self, given: str) -> Listening:
+        """Serve at a loopback address too. Raises InvalidInput, StoreError."""
+        address, now = parse_address(given), self.owner.listening
+        if now is None:
+            return await self.accept(bind(address))
+        if now.address == address or (address.port, now.address.host) == (0, address.host):
+            return now
+        raise InvalidInput(
+            f"This owner listens at {now.url} already", "Run `braincore stop` first."
+        )
+
+    async def accept(self, sock: socket.socket) -> Listening:
+        """Serve at a bound TCP socket too; it is closed with the others. Raises StoreError."""
+        try:
+            found = listening_on(sock, self.place.store)
+        except StoreError:
+            sock.close()
+            raise
+        self.owner.listening = found
+        self.claim.http, self.claim.http_problem = found.url, ""
+        server, config = self.server, self.server.config
+
+        def protocol() -> asyncio.Protocol:
+            state = server.lifespan.state
+            return _PeerProtocol(config=config, server_state=server.server_state, app_state=state)
+
+        loop = asyncio.get_running_loop()
+        server.servers.append(await loop.create_server(protocol, sock=sock))
+        log.info("listening at %s", found.url)
+        self._say()
+        return found
+
+    async def _listen_at_start(
+        self, http: socket.socket | None, announce: Callable[[Listening], None]
+    ) -> None:
+        """What the command line or else config.toml asks for."""
+        while not self.server.started:
+            await asyncio.sleep(START_LOOK_SECONDS)
+        if http is not None:
+            announce(await self.accept(http))
+            return
+        await asyncio.to_thread(self._opened.wait)
+        if self._brain is not None and self._brain.config.http and self.owner.listening is None:
+            try:
+                await self.listen(self._brain.config.http)
+            except BraincoreError as error:
+                log.error("[serve] http: %s", error)
+                self.claim.http_problem = str(error)
+                self._say()
 
     def leave(self, reason: str) -> None:
         """Finish what runs, then end."""
@@ -147,18 +206,36 @@ class Process:
             idle = time.monotonic() - self.owner.last_used
             if self._brain is not None:
                 minutes = self._brain.config.idle_minutes
-            if not self.owner.running and idle > minutes * 60:
+            # Over TCP nobody could start the next owner.
+            wanted = self.owner.running or self.owner.listening is not None
+            if not wanted and idle > minutes * 60:
                 self.leave(f"idle for {minutes:g} minutes")
+        await self._end_mcp()
 
-    def serve(self) -> None:
-        """Serve until told to leave, then close everything in order."""
+    async def _end_mcp(self) -> None:
+        """Sessions have no end of their own: once no call runs, they are ended here."""
+        deadline = time.monotonic() + DRAIN_SECONDS
+        while self.owner.running and time.monotonic() < deadline:
+            await asyncio.sleep(0.05)
+        self.owner.streams.close()
+        self.owner.http.close()
+
+    def serve(
+        self,
+        http: socket.socket | None = None,
+        announce: Callable[[Listening], None] = lambda tcp: None,
+    ) -> None:
+        """Serve until told to leave, then close everything in order. `http`: a TCP socket to serve
+        at too, of which `announce` is told once it does."""
         opener = threading.Thread(target=self._open, name="opener", daemon=True)
         opener.start()
 
         async def run() -> None:
             watch = asyncio.create_task(self._watch())
+            listen = asyncio.create_task(self._listen_at_start(http, announce))
             await self.server.serve(sockets=[self.claim.socket])
-            watch.cancel()
+            await watch
+            listen.cancel()
 
         try:
             asyncio.run(run())

@@ -7,13 +7,15 @@ __all__ = [
     "ContextRequest",
     "DecideRequest",
     "FailRequest",
-    "IndexRequest",
+    "ImportRequest",
     "LogRequest",
     "NameRequest",
     "NoRequest",
     "OutcomeRequest",
     "RecallRequest",
+    "RecordRequest",
     "RememberRequest",
+    "ServeRequest",
 ]
 
 
@@ -94,6 +96,14 @@ class FailRequest(_Request):
     scope: str = "local"
 
 
+class ImportRequest(_Request):
+    """`import`: some lines of a file; `first_line` is the number of the first of them."""
+
+    name: str
+    content: str
+    first_line: int = Field(1, ge=1)
+
+
 class CheckRequest(_Request):
     """`check`: one file with its content, or a unified diff."""
 
@@ -121,8 +131,18 @@ class LogRequest(_Request):
     limit: int = Field(20, ge=1, le=10000)
 
 
-class IndexRequest(_Request):
-    """`index`, `init`."""
+class RecordRequest(_Request):
+    """`record`: one turn of a session; `success` says how the response worked out, if known."""
+
+    prompt: str
+    response: str
+    success: bool | None = None
+
+
+class ServeRequest(_Request):
+    """`serve`: listen on loopback TCP too, at `[HOST:]PORT`."""
+
+    http: str
 
 
 class NoRequest(_Request):

@@ -6,11 +6,11 @@ REST and CLI are both made from this table.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel
 
-from braincore import __version__
+from braincore import __version__, shapes
 from braincore.brain import (
     Brain,
     Caller,
@@ -18,6 +18,7 @@ from braincore.brain import (
     FailureInput,
     RecallInput,
     Statement,
+    advice,
     check_claim,
 )
 from braincore.errors import InvalidInput
@@ -28,26 +29,37 @@ from braincore.model.records import Alternative
 from braincore.model.times import parse_time
 from braincore.serve import requests as ask
 from braincore.serve import views
-from braincore.serve.context import context_block
+from braincore.serve.context import context_block, without_ours
 from braincore.serve.health import doctor, status
+from braincore.serve.imports import import_lines
 
 __all__ = ["VERBS", "Reply", "Verb"]
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A JSON object and the exit code of the command line."""
+Shape = TypeVar("Shape")
 
-    body: dict[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class Reply(Generic[Shape]):
+    """A JSON object in a shape of `braincore.shapes`, and the command line's exit code."""
+
+    body: Shape
     exit_code: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb's request model and what it does."""
+    """A verb's request model and what it does; the shape of its answer is what `run` says it
+    returns."""
 
     request: type[BaseModel]
-    run: Callable[[Brain, Any, Caller], Reply]
+    run: Callable[[Brain, Any, Caller], Reply[Any]]
+
+    @property
+    def answer(self) -> Any:
+        """The type of the JSON object that the verb answers with."""
+        (shape,) = get_args(get_type_hints(self.run)["return"])
+        return shape
 
 
 def _kind(name: str) -> Kind | None:
@@ -68,7 +80,7 @@ def _scope(name: str) -> Scope:
     return Scope(name)
 
 
-def remember(brain: Brain, r: ask.RememberRequest, caller: Caller) -> Reply:
+def remember(brain: Brain, r: ask.RememberRequest, caller: Caller) -> Reply[shapes.Stored]:
     """Store a statement."""
     given = Statement(
         text=r.text,
@@ -87,7 +99,7 @@ def remember(brain: Brain, r: ask.RememberRequest, caller: Caller) -> Reply:
     return Reply(views.stored(brain.remember(given, caller)))
 
 
-def recall(brain: Brain, r: ask.RecallRequest, caller: Caller) -> Reply:
+def recall(brain: Brain, r: ask.RecallRequest, caller: Caller) -> Reply[shapes.Recalled]:
     """Answer or abstain."""
     found = brain.recall(
         RecallInput(
@@ -100,6 +112,7 @@ def recall(brain: Brain, r: ask.RecallRequest, caller: Caller) -> Reply:
             valid_at=parse_time(r.valid_at) if r.valid_at else None,
             allow_uncertainty=r.allow_uncertainty,
             namespace=r.namespace,
+            explain=r.explain,
         ),
         caller,
     )
@@ -115,7 +128,7 @@ def _alternative(text: str) -> Alternative:
     return Alternative(option.strip(), because.strip())
 
 
-def decide(brain: Brain, r: ask.DecideRequest, caller: Caller) -> Reply:
+def decide(brain: Brain, r: ask.DecideRequest, caller: Caller) -> Reply[shapes.Decided]:
     """Store a decision, or say what it conflicts with (exit 2)."""
     done = brain.decide(
         DecisionInput(
@@ -137,12 +150,12 @@ def decide(brain: Brain, r: ask.DecideRequest, caller: Caller) -> Reply:
     return Reply(views.decided(done), 2 if isinstance(done, Conflict) else 0)
 
 
-def outcome(brain: Brain, r: ask.OutcomeRequest, caller: Caller) -> Reply:
+def outcome(brain: Brain, r: ask.OutcomeRequest, caller: Caller) -> Reply[shapes.Stored]:
     """Add what became of a decision."""
     return Reply(views.stored(brain.outcome(r.id, r.text, caller)))
 
 
-def fail(brain: Brain, r: ask.FailRequest, caller: Caller) -> Reply:
+def fail(brain: Brain, r: ask.FailRequest, caller: Caller) -> Reply[shapes.Stored]:
     """Store a failure."""
     given = FailureInput(
         r.title,
@@ -159,17 +172,19 @@ def fail(brain: Brain, r: ask.FailRequest, caller: Caller) -> Reply:
     return Reply(views.stored(brain.fail(given, caller)))
 
 
-def why(brain: Brain, r: ask.NameRequest, caller: Caller) -> Reply:
+def why(brain: Brain, r: ask.NameRequest, caller: Caller) -> Reply[shapes.Why]:
     """The decision chains of a target or symbol, to what holds now."""
     chains = [
         views.chain(rows, [brain.stale_refs(row) for row in rows]) for rows in brain.why(r.name)
     ]
     if not chains:
-        return Reply({"outcome": "abstain", "reason": "no_accepted_facts", "chains": []})
-    return Reply({"outcome": "answer", "reason": None, "chains": chains})
+        reason = "no_accepted_facts"
+        step = advice.next_step(reason)
+        return Reply({"outcome": "abstain", "reason": reason, "next": step, "chains": []})
+    return Reply({"outcome": "answer", "reason": None, "next": None, "chains": chains})
 
 
-def check(brain: Brain, r: ask.CheckRequest, caller: Caller) -> Reply:
+def check(brain: Brain, r: ask.CheckRequest, caller: Caller) -> Reply[shapes.Checked]:
     """Judge one file's new content, or a diff."""
     notes: list[str] = []
     if r.diff is not None:
@@ -185,7 +200,7 @@ def check(brain: Brain, r: ask.CheckRequest, caller: Caller) -> Reply:
     return Reply(body, 2 if result.verdict in (Verdict.DENY, Verdict.ABSTAIN) else 0)
 
 
-def related(brain: Brain, r: ask.NameRequest, caller: Caller) -> Reply:
+def related(brain: Brain, r: ask.NameRequest, caller: Caller) -> Reply[shapes.Related]:
     """The records linked to a symbol or path, and the code around it."""
     ref, records, near, dependents = brain.related(r.name)
     return Reply(
@@ -207,28 +222,35 @@ def related(brain: Brain, r: ask.NameRequest, caller: Caller) -> Reply:
     )
 
 
-def context(brain: Brain, r: ask.ContextRequest, caller: Caller) -> Reply:
+def context(brain: Brain, r: ask.ContextRequest, caller: Caller) -> Reply[shapes.Context]:
     """What a prompt should bring along, within a token budget."""
     text, ids = context_block(brain, r.prompt, r.budget)
     return Reply({"text": text, "records": ids})
 
 
-def tasks(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply:
+def record(brain: Brain, r: ask.RecordRequest, caller: Caller) -> Reply[shapes.Recorded]:
+    """Note one turn of a session as events: the prompt, and how the response worked out."""
+    prompt, response = without_ours(r.prompt), without_ours(r.response)
+    events = brain.interaction(prompt, response, r.success, caller)
+    return Reply({"outcome": "recorded", "events": events})
+
+
+def tasks(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply[shapes.Tasks]:
     """The open brain tasks."""
     return Reply({"tasks": [views.task(t) for t in brain.tasks()]})
 
 
-def review(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply:
+def review(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply[shapes.Reviews]:
     """What waits for a person's decision."""
     return Reply({"reviews": [views.review(x) for x in brain.reviews()]})
 
 
-def log(brain: Brain, r: ask.LogRequest, caller: Caller) -> Reply:
+def log(brain: Brain, r: ask.LogRequest, caller: Caller) -> Reply[shapes.Log]:
     """The newest commits of the journal."""
     return Reply({"log": [views.entry(e) for e in brain.log(r.limit)]})
 
 
-def index(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply:
+def index(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply[shapes.Indexed]:
     """Bring the code index to the working tree."""
     began = time.monotonic()
     scan = brain.index()
@@ -246,7 +268,7 @@ def index(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply:
     )
 
 
-def init(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply:
+def init(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply[shapes.Initialised]:
     """Make memory/, index the code."""
     restored = brain.attach()
     reply = index(brain, r, caller)
@@ -265,7 +287,7 @@ def init(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply:
     )
 
 
-def rebuild(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply:
+def rebuild(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply[shapes.Rebuilt]:
     """Fill graph and indexes anew from journal and working tree."""
     began = time.monotonic()
     before, after = brain.rebuild()
@@ -280,11 +302,19 @@ def rebuild(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply:
     )
 
 
-def _status(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply:
+def import_(brain: Brain, r: ask.ImportRequest, caller: Caller) -> Reply[shapes.Imported]:
+    """Store what the lines of a file say (exit 1 when one can't be stored)."""
+    body = import_lines(brain, r, caller)
+    return Reply(body, 1 if body["rejected"] else 0)
+
+
+def _status(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply[shapes.Status]:
+    """The brain in numbers."""
     return Reply(status(brain, caller))
 
 
-def _doctor(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply:
+def _doctor(brain: Brain, r: ask.NoRequest, caller: Caller) -> Reply[shapes.Doctored]:
+    """Run the whole loop in a scratch repository and say what is wrong."""
     body = doctor(brain)
     return Reply(body, 0 if body["ok"] else 1)
 
@@ -299,6 +329,8 @@ VERBS: dict[str, Verb] = {
     "check": Verb(ask.CheckRequest, check),
     "related": Verb(ask.NameRequest, related),
     "context": Verb(ask.ContextRequest, context),
+    "record": Verb(ask.RecordRequest, record),
+    "import": Verb(ask.ImportRequest, import_),
     "tasks": Verb(ask.NoRequest, tasks),
     "review": Verb(ask.NoRequest, review),
     "log": Verb(ask.LogRequest, log),

@@ -1,20 +1,21 @@
 """Records and outcomes as JSON: the shapes of the command line's contract."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
 
-from braincore.brain import Entry, Fit, Terms, explain
-from braincore.model.edits import CheckResult
-from braincore.model.outcomes import Abstain, Answer, Conflict, Found, Stored
-from braincore.model.records import Decision, Failure, Record, Review, Task
+from braincore import shapes
+from braincore.brain import Entry, Fit, Terms, advice, explain
+from braincore.model.edits import CheckResult, Finding, Verdict
+from braincore.model.outcomes import Abstain, Answer, Conflict, Considered, Found, Stored
+from braincore.model.records import Decision, Failure, Record, Review, Task, is_record_id
 from braincore.model.times import iso
 
 __all__ = ["answer", "checked", "decided", "entry", "short", "stored", "task"]
 
 
-def short(row: Record) -> dict[str, Any]:
+def short(row: Record) -> shapes.Brief:
     """What a list shows of a record."""
-    out = {
+    out: shapes.Brief = {
         "id": row.id,
         "kind": str(row.kind),
         "text": row.text,
@@ -29,9 +30,30 @@ def short(row: Record) -> dict[str, Any]:
     return out
 
 
-def answer(found: Answer | Abstain, *, explained: bool) -> dict[str, Any]:
+def answer(found: Answer | Abstain, *, explained: bool) -> shapes.Recalled:
     """The outcome of `recall`."""
-    rejected = [{"id": r.id, "reason": r.reason} for r in found.rejected]
+    rejected: list[shapes.Rejected] = [{"id": r.id, "reason": r.reason} for r in found.rejected]
+    out = _answer(found, rejected, explained)
+    if explained:
+        out["considered"] = [_considered(c) for c in found.considered]
+    return out
+
+
+def _considered(row: Considered) -> shapes.Considered:
+    return {
+        "id": row.id,
+        "rrf": round(row.rrf, 6),
+        "keyword_rank": row.keyword_rank,
+        "vector_rank": row.vector_rank,
+        "graph_rank": row.graph_rank,
+        "cosine": None if row.cosine is None else round(row.cosine, 4),
+        "reason": row.reason,
+    }
+
+
+def _answer(
+    found: Answer | Abstain, rejected: list[shapes.Rejected], explained: bool
+) -> shapes.Recalled:
     match found:
         case Answer():
             return {
@@ -41,6 +63,7 @@ def answer(found: Answer | Abstain, *, explained: bool) -> dict[str, Any]:
                 "reason": None,
                 "task": None,
                 "total": found.total,
+                "next": None,
             }
         case Abstain():
             return {
@@ -50,12 +73,13 @@ def answer(found: Answer | Abstain, *, explained: bool) -> dict[str, Any]:
                 "reason": found.reason,
                 "task": found.task,
                 "total": 0,
+                "next": advice.next_step(found.reason),
             }
 
 
-def _fact(found: Found, explained: bool) -> dict[str, Any]:
+def _fact(found: Found, explained: bool) -> shapes.Fact:
     row = found.record
-    out: dict[str, Any] = {
+    out: shapes.Fact = {
         "id": row.id,
         "kind": str(row.kind),
         "text": row.text,
@@ -74,9 +98,7 @@ def _fact(found: Found, explained: bool) -> dict[str, Any]:
     match row.body:
         case Decision() as d:
             out |= {"title": d.title, "problem": d.problem, "reasoning": d.reasoning}
-            out["alternatives"] = [
-                {"option": a.option, "rejected_because": a.rejected_because} for a in d.alternatives
-            ]
+            out["alternatives"] = _alternatives(d)
         case Failure() as f:
             out |= {"title": f.title, "why": f.why, "fix": f.fix, "evidence": f.evidence}
         case _:
@@ -99,7 +121,11 @@ def _fact(found: Found, explained: bool) -> dict[str, Any]:
     return out
 
 
-def stored(done: Stored) -> dict[str, Any]:
+def _alternatives(body: Decision) -> list[shapes.Alternative]:
+    return [{"option": a.option, "rejected_because": a.rejected_because} for a in body.alternatives]
+
+
+def stored(done: Stored) -> shapes.Stored:
     """The outcome of `remember`, `fail` and `outcome`."""
     return {
         "outcome": "stored",
@@ -115,7 +141,7 @@ def stored(done: Stored) -> dict[str, Any]:
     }
 
 
-def decided(done: Stored | Conflict) -> dict[str, Any]:
+def decided(done: Stored | Conflict) -> shapes.Decided:
     """The outcome of `decide`."""
     match done:
         case Stored():
@@ -126,12 +152,13 @@ def decided(done: Stored | Conflict) -> dict[str, Any]:
                 "id": None,
                 "conflicts": [short(r) for r in done.conflicts],
                 "reason": done.reason or "these decisions answer the same problem",
+                "next": advice.CONFLICT,
             }
 
 
-def chain(rows: Sequence[Record], stale: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+def chain(rows: Sequence[Record], stale: Sequence[Sequence[str]]) -> list[shapes.ChainLink]:
     """One decision chain, oldest first."""
-    out = []
+    out: list[shapes.ChainLink] = []
     for row, gone in zip(rows, stale, strict=True):
         body = row.body
         assert isinstance(body, Decision)
@@ -140,10 +167,7 @@ def chain(rows: Sequence[Record], stale: Sequence[Sequence[str]]) -> list[dict[s
                 "id": row.id,
                 "title": body.title,
                 "problem": body.problem,
-                "alternatives": [
-                    {"option": a.option, "rejected_because": a.rejected_because}
-                    for a in body.alternatives
-                ],
+                "alternatives": _alternatives(body),
                 "decision": body.decision,
                 "reasoning": body.reasoning,
                 "outcome": body.outcome or None,
@@ -160,22 +184,11 @@ def chain(rows: Sequence[Record], stale: Sequence[Sequence[str]]) -> list[dict[s
     return out
 
 
-def checked(result: CheckResult) -> dict[str, Any]:
+def checked(result: CheckResult) -> shapes.Checked:
     """The outcome of `check`."""
     return {
-        "verdict": str(result.verdict),
-        "findings": [
-            {
-                ("record" if "-" in f.source and f.source[-26:].isupper() else "rule"): f.source,
-                "severity": str(f.severity),
-                "message": f.message,
-                "path": f.path,
-                "line": f.line,
-                "why": f.why,
-                "snippet": f.snippet,
-            }
-            for f in result.findings
-        ],
+        "verdict": cast(shapes.VerdictName, str(result.verdict)),
+        "findings": [_finding(f) for f in result.findings],
         "repair_plan": [
             {
                 "path": s.path,
@@ -187,10 +200,25 @@ def checked(result: CheckResult) -> dict[str, Any]:
             for s in result.repair_plan
         ],
         "notes": list(result.notes),
+        "next": advice.DENIED if result.verdict in (Verdict.DENY, Verdict.ABSTAIN) else None,
     }
 
 
-def task(row: Record) -> dict[str, Any]:
+def _finding(found: Finding) -> shapes.Finding:
+    out: shapes.Finding = {
+        "severity": str(found.severity),
+        "message": found.message,
+        "path": found.path,
+        "line": found.line,
+        "why": found.why,
+        "snippet": found.snippet,
+    }
+    if is_record_id(found.source):
+        return {"record": found.source, **out}
+    return {"rule": found.source, **out}
+
+
+def task(row: Record) -> shapes.Task:
     """One brain task."""
     body = row.body
     assert isinstance(body, Task)
@@ -205,7 +233,7 @@ def task(row: Record) -> dict[str, Any]:
     }
 
 
-def review(row: Record) -> dict[str, Any]:
+def review(row: Record) -> shapes.Review:
     """One review."""
     body = row.body
     assert isinstance(body, Review)
@@ -218,7 +246,7 @@ def review(row: Record) -> dict[str, Any]:
     }
 
 
-def entry(line: Entry) -> dict[str, Any]:
+def entry(line: Entry) -> shapes.Entry:
     """One line of the log."""
     return {
         "commit": line.commit,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from braincore.cli.main import COMMANDS
+from braincore.cli.main import COMMANDS, module_of
 from braincore.config import _SECTIONS
 from braincore.rules import load
 
@@ -25,7 +25,7 @@ def test_every_verb_is_in_the_changelog_and_has_an_example() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     for verb in COMMANDS:
         assert f"`{verb}`" in changelog, verb
-        source = (ROOT / "braincore" / "cli" / f"{verb}.py").read_text(encoding="utf-8")
+        source = (ROOT / "braincore" / "cli" / f"{module_of(verb)}.py").read_text(encoding="utf-8")
         assert f"braincore {verb}" in source.partition("EXAMPLE")[2], verb
 
 

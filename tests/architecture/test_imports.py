@@ -12,6 +12,8 @@ PACKAGE = Path(__file__).parents[2] / "braincore"
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "disk": set(),
+    # The contract of all surfaces: types alone, so that the Python API costs no import.
+    "shapes": set(),
     "locate": {"errors"},
     "client": {"errors", "locate"},
     "config": {"errors"},
@@ -32,8 +34,9 @@ ALLOWED: dict[str, set[str]] = {
         *("recall", "gate", "rules", "guard", "journal", "graph", "index"),
     },
     "fixtures": {"model", "errors", "brain", "journal"},
-    "serve": {"model", "errors", "disk", "locate", "client", "brain", "fixtures"},
+    "serve": {"shapes", "model", "errors", "disk", "locate", "client", "brain", "fixtures"},
     "cli": {"errors", "locate", "client"},
+    "api": {"errors", "locate", "client", "shapes", "cli"},
     "demo": set(),
 }
 # The command line reaches the owner over the socket; only these two verbs work on files themselves.

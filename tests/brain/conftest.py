@@ -1,6 +1,7 @@
 """A scratch repository with a brain whose clock the test holds."""
 
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -55,6 +56,11 @@ class Scratch:
         self.git("commit", "-qm", message)
         return self.git("rev-parse", "HEAD")
 
+    def reopen(self) -> None:
+        """Close the brain and open it again."""
+        self.brain.close()
+        self.brain = Brain(locate.find(self.root), self.clock)
+
     def state(self) -> tuple[str | None, list[Record]]:
         """The journal's head and every record."""
         return self.brain.keeper.journal.head, sorted(self.brain.table, key=lambda r: r.id)
@@ -76,5 +82,19 @@ def scratch(tmp_path: Path, close_later: Callable[[Brain], None]) -> Iterator[Sc
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     clock = Clock()
     brain = Brain(locate.find(tmp_path), clock)
-    yield Scratch(brain, clock, tmp_path)
-    close_later(brain)
+    scratch = Scratch(brain, clock, tmp_path)
+    yield scratch
+    close_later(scratch.brain)
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], object]], None]:
+    """Wait until something is true, for things done behind the writers."""
+
+    def wait(ready: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 30
+        while not ready():
+            assert time.monotonic() < deadline, "waited in vain"
+            time.sleep(0.01)
+
+    return wait

@@ -31,7 +31,7 @@ STEPS = [
     "brain.projector:apply_records",
     "brain.projector:apply_events",
     "graph.projection:_put",
-    "graph.projection:_link",
+    "graph.projection:link",
     "graph.projection:_link_new",
     "graph.store:GraphStore.set_meta",
     "graph.store:GraphStore.checkpoint",
@@ -50,7 +50,7 @@ STEPS = [
 
 TAKEN = {
     "drop": 2,
-    "_link": 3,
+    "link": 3,
     "_link_new": 5,
     "checkpoint": 1,
     "_connect": 1,

@@ -19,6 +19,7 @@ FLAGS = {
     "check": "--file --content --diff",
     "context": "--budget",
     "log": "-n",
+    "serve": "--http",
 }
 DECIDE = ["decide", "--title", "Kùzu", "--problem", "Which graph database serves the graph?"]
 DECIDE += ["--alternative", "Neo4j: needs a server", "--decision", "Use Kùzu"]
@@ -75,7 +76,7 @@ def test_every_verb_says_in_one_json_object_what_is_wrong(verb: str, desk: Any) 
         (["check", "--diff", "/no/such"], "/no/such: No such file or directory"),
         (["status", "-C"], "argument -C: expected one argument"),
         (["-C", "/no/such/place", "status"], "/no/such/place does not exist"),
-        (["init", "--client", "emacs"], "client 'emacs' is unknown. Use claude."),
+        (["init", "--client", "emacs"], "client 'emacs' is unknown. Use claude, codex, gemini."),
         (["hook", "emacs"], "client 'emacs' is unknown"),
         (["--json"], "no verb"),
     ],

@@ -216,3 +216,9 @@ def test_every_string_of_a_value_is_redacted() -> None:
 def test_the_quick_look_passes_over_nothing(parts: list[str]) -> None:
     text = "".join(parts)
     assert redact(text) == _redacted(text)
+
+
+@pytest.mark.parametrize("part", ["x", "x1", "a.b", "key ", "k_", "x:", "a@", "pwd", "://", "="])
+def test_a_long_text_takes_no_longer_than_its_length(part: str) -> None:
+    text = part * (400_000 // len(part))  # minutes, where a pattern looks on from every character
+    assert len(redact(text)) > 1000

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from braincore.model.axes import Channel, Kind, Lifecycle, TruthStatus
 from braincore.model.records import Note, Record
-from braincore.recall.rank import Terms, explain, fuse, retrieval_score, temporal_validity
+from braincore.recall.rank import (
+    Terms,
+    calibrated,
+    explain,
+    fuse,
+    retrieval_score,
+    temporal_validity,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -121,6 +128,7 @@ def test_temporal_validity_by_hand(until: datetime | None, at: datetime, wanted:
     links=st.integers(0, 20),
     days=st.integers(-3, 3),
     truth=st.sampled_from(list(TruthStatus)),
+    cosine=st.none() | st.floats(0, 1),
 )
 def test_terms_are_in_range_and_give_the_score(
     rrf: float,
@@ -132,6 +140,7 @@ def test_terms_are_in_range_and_give_the_score(
     links: int,
     days: int,
     truth: TruthStatus,
+    cosine: float | None,
 ) -> None:
     t: Terms = retrieval_score(
         replace(FACT, trust=trust, truth_status=truth),
@@ -143,6 +152,7 @@ def test_terms_are_in_range_and_give_the_score(
         under_review=reviewed,
         evidence_links=links,
         at=NOW + days * DAY,
+        cosine=cosine,
     )
     for term in (t.semantic, t.memory, t.graph, t.temporal, t.trust, t.ambiguity):
         assert 0 <= term <= 1
@@ -152,3 +162,46 @@ def test_terms_are_in_range_and_give_the_score(
     assert t.score == pytest.approx(max(0.0, base) * t.lifecycle)
     assert explain(t)["score"] == round(t.score, 4)
     assert set(explain(t)) == set(Terms.__slots__)
+
+
+@pytest.mark.parametrize(
+    ("cosine", "background", "wanted"),
+    [
+        (0.05, 0.05, 0.0),  # (.05 − .05) / .95
+        (0.525, 0.05, 0.5),  # .475 / .95
+        (1.0, 0.05, 1.0),
+        (-0.2, 0.05, 0.0),  # below the background
+        (0.85, 0.7, 0.5),  # a model whose unrelated sentences have .7
+        (1.0000001, 0.0, 1.0),  # rounding of unit vectors
+    ],
+)
+def test_calibrated_cosine_by_hand(cosine: float, background: float, wanted: float) -> None:
+    assert calibrated(cosine, background) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("rrf", "cosine", "wanted"),
+    [
+        (0.02, None, 0.5),  # the ranks alone: .02 / .04
+        (0.02, 0.9, 0.7),  # (.9 + .5) / 2
+        (0.04, 0.0, 0.5),  # best of all lists, nothing in common by meaning
+        (0.0, 1.0, 0.5),
+    ],
+)
+def test_semantic_is_the_mean_of_cosine_and_ranks(
+    rrf: float, cosine: float | None, wanted: float
+) -> None:
+    terms = retrieval_score(
+        FACT,
+        rrf=rrf,
+        max_rrf=0.04,
+        memory=0.5,
+        hops=None,
+        equal=1,
+        under_review=False,
+        evidence_links=0,
+        at=NOW,
+        cosine=cosine,
+    )
+    assert terms.semantic == pytest.approx(wanted)
+    assert terms.cosine == cosine

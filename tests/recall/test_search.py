@@ -14,7 +14,7 @@ from braincore.model.records import Candidate, Claim, Edge, Note, Record, Review
 from braincore.model.table import Table
 from braincore.recall.question import parse_question
 from braincore.recall.rank import Terms
-from braincore.recall.search import MAX_REJECTED, Query, graph_candidates, search
+from braincore.recall.search import MAX_REJECTED, Lists, Query, graph_candidates, search
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -56,7 +56,9 @@ def ask(text: str, rows: list[Record], **more: object) -> Answer | Abstain:
     """Search with every record as keyword candidate, in the order given."""
     target = str(more.pop("target", ""))
     query = Query(parse_question(text, target), NOW + timedelta(days=1), **more)  # type: ignore[arg-type]
-    return search(query, Table(rows), [r.id for r in rows], lambda i: Usage(), lambda r: False)
+    return search(
+        query, Table(rows), Lists([r.id for r in rows]), lambda i: Usage(), lambda r: False
+    )
 
 
 WORDS = "staging production port timeout redis api worker 30 90 8443 not never v1 v2".split()
@@ -96,7 +98,7 @@ def test_the_order_in_the_table_does_not_matter(sentences: list[str], shuffle: o
     mixed = list(rows)
     shuffle.shuffle(mixed)  # type: ignore[attr-defined]
     one, two = (
-        search(query, Table(table), ids, lambda i: Usage(), lambda r: False)
+        search(query, Table(table), Lists(ids), lambda i: Usage(), lambda r: False)
         for table in (rows, mixed)
     )
     assert one == two
@@ -165,3 +167,31 @@ def test_explicit_symbols_are_at_the_anchor() -> None:
     linked = record(0, "It caches.", edges=(Edge(EdgeType.ABOUT, "a.py::f"),))
     question = parse_question("does it cache?", "", ("a.py::f",))
     assert graph_candidates(question, Table([linked]), 50)[1] == {linked.id: 0}
+
+
+def test_a_vector_list_brings_candidates_and_explains_them() -> None:
+    port = record(1, "Staging uses port 8443", "staging_port")
+    day = record(2, "Deploys go out on Tuesdays", "deploys")
+    query = Query(
+        parse_question("Which port does staging use?"), NOW + timedelta(days=1), explain=True
+    )
+    lists = Lists([port.id], [day.id, port.id], lambda ids: {i: 0.8 for i in ids if i == port.id})
+    found = search(query, Table([port, day]), lists, lambda i: Usage(), lambda r: False)
+    assert isinstance(found, Answer)
+    assert [f.record.id for f in found.facts] == [port.id]
+    terms = found.facts[0].terms
+    assert isinstance(terms, Terms) and terms.cosine == 0.8
+    rows = {c.id: c for c in found.considered}
+    assert (rows[port.id].keyword_rank, rows[port.id].vector_rank) == (1, 2)
+    assert (rows[day.id].keyword_rank, rows[day.id].vector_rank) == (None, 1)
+    assert rows[port.id].reason is None and rows[day.id].reason == "off_topic"
+    assert rows[day.id].cosine is None
+    assert rows[port.id].rrf == pytest.approx(1 / 61 + 1 / 62)
+
+
+def test_a_near_meaning_alone_is_no_answer() -> None:
+    day = record(1, "Deploys go out on Tuesdays", "deploys")
+    query = Query(parse_question("On which weekday do we release?"), NOW + timedelta(days=1))
+    lists = Lists([], [day.id], lambda ids: dict.fromkeys(ids, 0.99))
+    found = search(query, Table([day]), lists, lambda i: Usage(), lambda r: False)
+    assert isinstance(found, Abstain) and found.reason == "no_accepted_facts"

@@ -15,7 +15,10 @@ from braincore.serve.settings import (
     hook_command,
     is_ours,
     merge_hooks,
+    merge_server,
     remove_hooks,
+    remove_server,
+    server_shape,
     uninstall_text,
 )
 
@@ -269,11 +272,21 @@ groups = st.fixed_dictionaries(
     {"hooks": st.lists(handlers, max_size=2)}, optional={"matcher": st.text()}
 )
 events = st.sampled_from(["PreToolUse", "SessionStart", "Stop"])
+servers = st.dictionaries(st.sampled_from(["a", "Braincore"]), values, max_size=2)
+OURS = ("hooks", "mcpServers", "projects")
 settings = st.builds(
     lambda rest, hooks: {**rest, **hooks},
-    st.dictionaries(st.text().filter(lambda key: key != "hooks"), values, max_size=3),
+    st.dictionaries(st.text().filter(lambda key: key not in OURS), values, max_size=3),
     st.fixed_dictionaries(
-        {}, optional={"hooks": st.dictionaries(events, st.lists(groups, max_size=2), max_size=3)}
+        {},
+        optional={
+            "hooks": st.dictionaries(events, st.lists(groups, max_size=2), max_size=3),
+            "mcpServers": servers,
+            "projects": st.dictionaries(
+                st.sampled_from(["/r", "/s"]),
+                st.fixed_dictionaries({}, optional={"mcpServers": servers, "x": values}),
+            ),
+        },
     ),
 )
 
@@ -329,3 +342,36 @@ def test_any_settings_survive_a_move(text: str, matcher: str | None) -> None:
     removed = remove_hooks(installed, text)
     assert removed is not None
     assert plain(removed) == plain(text)
+
+
+SERVER = ["/my env/bin/python", "-I", "-m", "braincore.serve.mcp_stdio"]
+PATHS = [("mcpServers",), ("projects", "/r", "mcpServers")]
+
+
+@given(documents(), st.sampled_from(PATHS), st.booleans())
+def test_any_settings_take_a_server_and_lose_it_again(
+    text: str, path: tuple[str, ...], shape: bool
+) -> None:
+    hooked = merge_hooks(text, entries())
+    installed = merge_server(hooked, path, SERVER)
+    assert merge_server(installed, path, SERVER) == installed
+    found = plain(installed)
+    for key in path:
+        found = found[key]
+    assert found["braincore"] == {"command": SERVER[0], "args": SERVER[1:]}
+    moved = merge_server(installed, path, ["/p", *SERVER[1:]])
+    assert merge_server(moved, path, SERVER) == merge_server(installed, path, SERVER)
+    original = server_shape(text, path) if shape else text
+    removed = remove_server(installed, path, original)
+    assert removed is not None and plain(removed) == plain(hooked)
+    removed = remove_hooks(removed, text)
+    assert removed is not None and plain(removed) == plain(text)
+    assert re.findall("it's", removed) == re.findall("it's", text)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("text", USERS.values(), ids=USERS)
+def test_a_server_cut_out_leaves_every_byte(text: str, path: tuple[str, ...]) -> None:
+    installed = merge_server(text, path, SERVER)
+    assert remove_server(installed, path, server_shape(text, path)) == text
+    assert remove_server(merge_server(None, path, SERVER), path, None) is None

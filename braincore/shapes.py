@@ -420,24 +420,62 @@ class Rebuilt(TypedDict):
     seconds: float
 
 
+class VectorsStatus(TypedDict):
+    """The vectors of records: what makes them, how many there are, how many are still to be made.
+    `model` and the sha256 of its `weights` are null until it is loaded."""
+
+    embedder: str
+    vectors: int
+    waiting: int
+    model: str | None
+    weights: str | None
+
+
+class Sizes(TypedDict):
+    """Bytes on disk in the store; `total` has what is named here and the rest."""
+
+    journal: int
+    graph: int
+    index: int
+    usage: int
+    log: int
+    total: int
+
+
+class SlowRequest(TypedDict):
+    """A request that took more than 1 s, or a hook more than 0.3 s, and when it ended."""
+
+    verb: str
+    seconds: float
+    at: str
+
+
 class Status(TypedDict):
     """The brain in numbers. `http` is the owner's address on TCP, None when it has none;
-    `projection_lag` counts commits; a problem that is empty is none."""
+    `projection_lag` counts commits; a problem that is empty is none.
+
+    Rates are in [0, 1], null where there is nothing to count: `freshness` is the share of records
+    with code references whose code is all there, `contradiction_rate` that of records under an open
+    review, `abstain_rate` that of recalls. `slow`: the last ten of this owner, newest first.
+    """
 
     version: str
     root: str
     store: str
     branch: str
     pid: int
+    uptime_seconds: float
     http: str | None
     http_problem: str
     records: int
     kinds: dict[str, int]
     lifecycle: dict[str, int]
     truth: dict[str, int]
-    open_tasks: int
+    freshness: float | None
+    contradiction_rate: float | None
     recalls: int
     abstain_rate: float | None
+    open_tasks: int
     files: int
     symbols: int
     files_with_syntax_errors: int
@@ -447,8 +485,12 @@ class Status(TypedDict):
     hand_edited: list[str]
     journal_head: str | None
     projection_lag: int
+    vectors: VectorsStatus
     problem: str
+    slow: list[SlowRequest]
+    sizes: Sizes
     rss_mb: float
+    versions: dict[str, str]
     channel: str
 
 

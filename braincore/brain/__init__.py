@@ -12,6 +12,7 @@ from braincore.brain.editing import Editing
 from braincore.brain.importing import Importing
 from braincore.brain.noting import Noting
 from braincore.brain.parts import wall_clock
+from braincore.brain.waits import noting_waits, waiting
 from braincore.gate import advice
 from braincore.graph import queries
 from braincore.index.project import make_repository
@@ -40,8 +41,10 @@ __all__ = [
     "check_claim",
     "explain",
     "make_repository",
+    "noting_waits",
     "open_brain",
     "redact",
+    "waiting",
 ]
 
 

@@ -1,5 +1,6 @@
 """The verbs that read: recall, why, related, context, and the lists."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -16,7 +17,7 @@ from braincore.model.axes import EdgeType, Kind
 from braincore.model.outcomes import Abstain, Answer
 from braincore.model.records import Record
 from braincore.model.refs import file_ref, path_of_ref
-from braincore.model.said import STATED
+from braincore.model.said import code_refs
 from braincore.model.table import Table
 from braincore.model.words import content_words, phrase, search_terms
 from braincore.recall.question import parse_question
@@ -107,9 +108,7 @@ class Asking(Parts):
 
     def _is_stale(self, record: Record) -> bool:
         """True when code that the record governs or is about is not there any more."""
-        refs = {e.to for e in record.edges if e.type is EdgeType.GOVERNS}
-        refs |= {e.to for e in record.edges if "::" in e.to and e.strength >= STATED}
-        return any(self.code.is_stale(r) for r in refs)
+        return any(self.code.is_stale(r) for r in code_refs(record))
 
     def why(self, name: str) -> list[list[Record]]:
         """The decision chains of a target or symbol, each from the oldest to what holds now."""
@@ -199,6 +198,18 @@ class Asking(Parts):
                 ):
                     out.append(record)
         return out[:limit]
+
+    def untold(self, session: str, rows: Sequence[tuple[Record, str]]) -> list[Record]:
+        """The records whose line, by its key, this session was not told yet."""
+        with self.keeper.lock:
+            told = self.keeper.usage.told(session) if session else frozenset()
+        return [row for row, key in rows if key not in told]
+
+    def tell(self, session: str, keys: Sequence[str]) -> None:
+        """Note that this session was told these lines."""
+        if session and keys:
+            with self.keeper.lock:
+                self.keeper.usage.tell(session, keys, self.clock())
 
     def tasks(self) -> list[Record]:
         """The open brain tasks, most asked first."""

@@ -1,6 +1,7 @@
 """The code as the brain sees it: files of a worktree, their symbols, and both in the graph."""
 
 import difflib
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -154,6 +155,19 @@ class Codebase:
             return self.files.path(path) is None
         names = self.files.symbols(path)
         return names is None or name not in names
+
+    def gone(self, refs: Iterable[str]) -> set[str]:
+        """Those of many references that are stale; each file is looked at once."""
+        names: dict[str, frozenset[str]] = {}
+        out = set()
+        for ref in refs:
+            path, colons, name = ref.removeprefix("./").partition("::")
+            if colons and path not in names:
+                there = os.path.isfile(os.path.join(self.root, path))
+                names[path] = self._index.names_in(path) if there else frozenset()
+            if (not colons or name not in names[path]) and self.is_stale(ref):
+                out.add(ref)
+        return out
 
     def symbols_of(self, path: str, text: str) -> tuple[Symbol, ...]:
         """The symbols a text would define at this path; () where its language isn't known."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from braincore.brain.projector import Changes, Chores, Projector
 from braincore.brain.semantic import Semantic
+from braincore.brain.waits import waiting
 from braincore.errors import StoreError
 from braincore.graph.store import GraphStore
 from braincore.index.keyword import KeywordIndex
@@ -219,12 +220,14 @@ class Keeper:
     @property
     def keyword(self) -> KeywordIndex:
         """The keyword index, once it has caught up. Raises StoreError when it can't be had."""
-        return self._projector.keyword
+        with waiting("index"):
+            return self._projector.keyword
 
     @property
     def graph(self) -> GraphStore:
         """The graph with everything acknowledged in it. Raises StoreError when it can't be had."""
-        return self._projector.graph
+        with waiting("graph"):
+            return self._projector.graph
 
     @property
     def graph_at_hand(self) -> GraphStore | None:

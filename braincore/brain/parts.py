@@ -11,13 +11,13 @@ from pathlib import Path
 from braincore.brain.codebase import Codebase
 from braincore.brain.keeper import Keeper
 from braincore.config import Config, parse_config
-from braincore.errors import BraincoreError
+from braincore.errors import BraincoreError, StoreError
 from braincore.guard.negative import Armed
 from braincore.index.code import Scan
 from braincore.index.rulefiles import RuleFiles
 from braincore.intake.statement import Caller
 from braincore.journal.store import Change, Why
-from braincore.locate import Place
+from braincore.locate import IGNORED, Place
 from braincore.model.records import Record
 from braincore.model.table import Table
 from braincore.rules.load import load_rules
@@ -89,10 +89,21 @@ class Parts:
         Returns the rules and config files that were brought back.
         """
         restored = [] if self._marker.exists() else self._rule_files.restore()
+        self._ignore_memory()
         self.keeper.attach(self.place)
         with self._rules_lock:
             self._rule_files.mirror()
         return restored
+
+    def _ignore_memory(self) -> None:
+        """Before memory/ is there: else `git add .` would publish what is remembered."""
+        ignore = self.place.brain / ".gitignore"
+        try:
+            self.place.brain.mkdir(parents=True, exist_ok=True)
+            if not ignore.exists():
+                ignore.write_text(IGNORED, encoding="utf-8")
+        except OSError as error:
+            raise StoreError(str(ignore), str(error)) from None
 
     @property
     def _marker(self) -> Path:

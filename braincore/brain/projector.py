@@ -8,17 +8,18 @@ rebuilt from the journal, at once and then every `RETRY_SECONDS`.
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from braincore.brain.bodies import bodies
 from braincore.errors import BraincoreError, StoreError
 from braincore.graph.bulk import BULK, add_records, apart, load_everything
-from braincore.graph.projection import COMMIT, apply_events, apply_records, json_body
+from braincore.graph.projection import COMMIT, apply_events, apply_records
 from braincore.graph.store import GraphStore
 from braincore.index.keyword import KeywordIndex
-from braincore.journal.codec import decode, to_mapping
+from braincore.journal.codec import decode
 from braincore.journal.store import Journal, decode_lines
 from braincore.model.records import Record
 from braincore.model.table import Table
@@ -382,17 +383,18 @@ class Projector:
         def pointing_at(record_id: str) -> Sequence[Record]:
             return pointing.get(record_id, ())
 
-        many = len(fresh) >= BULK
-        if many and rest:  # apart from the COPY, and done over after a crash, as often as need be
-            with graph.transaction():
-                apply_records(graph, rest, bodies_of, graph.meta(COMMIT) or "")
-        with graph.transaction():
-            if many:
+        # Each step has its own transactions, and the last one says how far we are: what a crash
+        # left undone is done over, as often as need be.
+        reached = graph.meta(COMMIT) or ""
+        if events:
+            apply_events(graph, events, reached if changes else head)
+        if len(fresh) >= BULK:
+            if rest:
+                apply_records(graph, rest, bodies_of, reached)
+            with graph.unhurried(), graph.transaction():
                 add_records(graph, fresh, bodies_of, head, pointing_at)
-            else:
-                apply_records(graph, changes, bodies_of, head, pointing_at)
-            if events:
-                apply_events(graph, events, head)
+        elif changes:
+            apply_records(graph, changes, bodies_of, head, pointing_at)
 
     def _rebuild_all(self) -> None:
         self._rebuild_graph()
@@ -462,17 +464,3 @@ def _first(steps: Sequence[Step]) -> list[Step]:
 def _index(keyword: KeywordIndex, changes: Changes) -> None:
     keyword.put(new for _, new in changes if new is not None)
     keyword.drop(old.id for old, new in changes if new is None and old is not None)
-
-
-def bodies(records: Iterable[Record]) -> dict[str, str]:
-    """The JSON body of each record, for the graph."""
-    return {record.id: json_body(to_mapping(record, leave=_COLUMNS)) for record in records}
-
-
-_COLUMNS = frozenset(
-    [
-        *("id", "kind", "title", "target", "namespace", "truth_status", "lifecycle", "source_ref"),
-        *("trust", "confidence", "created_at", "valid_from", "valid_until", "edges"),
-        "superseded_by",
-    ]
-)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from braincore.brain.waits import waiting
 from braincore.errors import BraincoreError, InvalidInput
 from braincore.index.embed import Embedder, Vectors, background, make_embedder
 from braincore.index.vectors import VectorIndex
@@ -149,10 +150,11 @@ class Semantic:
 
     def nearest(self, text: str, limit: int) -> Nearest:
         """The records nearest to a text; nothing while there is no model."""
-        ready = self._wait_ready()
-        if ready is None:
-            return Nearest()
-        vector = self._embedded(ready, text)
+        with waiting("model"):
+            ready = self._wait_ready()
+            if ready is None:
+                return Nearest()
+            vector = self._embedded(ready, text)
         found = ready.index.search(vector, limit)
 
         def of(ids: Iterable[str]) -> Mapping[str, float]:

@@ -11,8 +11,10 @@ EXAMPLE = "braincore context 'change the retry policy of the payment client' --b
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `context`."""
-    parser.add_argument("prompt")
-    parser.add_argument("--budget", type=int, default=800, metavar="TOKENS")
+    parser.add_argument("prompt", help="what is about to be asked of an agent")
+    parser.add_argument(
+        "--budget", type=int, default=800, metavar="TOKENS", help="the most it may bring"
+    )
 
 
 def run(given: argparse.Namespace) -> int:

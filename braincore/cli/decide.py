@@ -16,20 +16,28 @@ EXAMPLE = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `decide`."""
-    parser.add_argument("--title", required=True)
+    parser.add_argument("--title", required=True, help="what it is called")
     parser.add_argument("--problem", required=True, help="the question it answers")
-    parser.add_argument("--alternative", action="append", default=[], metavar="'OPTION: WHY NOT'")
+    parser.add_argument(
+        "--alternative",
+        action="append",
+        default=[],
+        metavar="'OPTION: WHY NOT'",
+        help="what was rejected and why",
+    )
     parser.add_argument("--decision", required=True, help="what was chosen")
     parser.add_argument("--reasoning", required=True, help="why")
-    parser.add_argument("--source", default="")
+    parser.add_argument("--source", default="", help="who or what says so, as for remember")
     parser.add_argument("--target", default="", help="what it is about")
-    parser.add_argument("--governs", action="append", default=[], metavar="SYMBOL|PATH")
+    parser.add_argument(
+        "--governs", action="append", default=[], metavar="SYMBOL|PATH", help="the code it is about"
+    )
     parser.add_argument("--supersedes", default="", metavar="ID", help="the decision it replaces")
     parser.add_argument(
         "--coexists", action="store_true", help="it stands beside the ones it conflicts with"
     )
     parser.add_argument("--scope", default="local", help="local, system or infra")
-    parser.add_argument("--namespace", default="main")
+    parser.add_argument("--namespace", default="main", help="a room of its own for records")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ EXAMPLE = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `fail`."""
-    parser.add_argument("--title", required=True)
+    parser.add_argument("--title", required=True, help="what it is called")
     parser.add_argument("--broke", required=True, help="what broke")
     parser.add_argument("--why", required=True, help="why it broke")
     parser.add_argument("--fix", required=True, help="how it was fixed")
@@ -27,9 +27,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--fragment", default="", metavar="FILE[:L1-L2]", help="the code that broke"
     )
     parser.add_argument("--target", default="", help="what it is about")
-    parser.add_argument("--source", default="")
+    parser.add_argument("--source", default="", help="who or what says so, as for remember")
     parser.add_argument("--scope", default="local", help="local, system or infra")
-    parser.add_argument("--namespace", default="main")
+    parser.add_argument("--namespace", default="main", help="a room of its own for records")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from braincore import __version__
 from braincore.cli.output import printable, to_nowhere
 from braincore.errors import BraincoreError
 
-__all__ = ["COMMANDS", "main", "module_of"]
+__all__ = ["COMMANDS", "main", "module_of", "parser_of"]
 
 COMMANDS: dict[str, str] = {
     "init": "set a repository up: brain, code index, hooks",
@@ -54,7 +54,7 @@ def _usage() -> str:
     width = max(map(len, COMMANDS))
     lines = [f"  {name:{width}}  {text}" for name, text in COMMANDS.items()]
     return (
-        "usage: braincore [-C PATH] VERB [ARGUMENTS] [--json]\n\n"
+        "usage: braincore [-C PATH] VERB [ARGUMENTS] [--json] [--debug]\n\n"
         "The memory of a code repository for the coding agents that work in it.\n\nverbs:\n"
         + "\n".join(lines)
         + '\n\nexample:\n  braincore init && braincore recall "why do we use kuzu?"\n\n'
@@ -85,11 +85,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(given: list[str]) -> int:
     path = None
-    while (given and given[0] in ("-C", "--json")) or (given and given[0].startswith("-C")):
+    while given and (given[0] in ("--json", "--debug") or given[0].startswith("-C")):
         if given[0] == "--json":
             given = [*given[1:], "--json"]
             if len(set(given)) == 1:
                 break
+        elif given[0] == "--debug":
+            os.environ["BRAINCORE_DEBUG"] = "1"
+            given = given[1:]
         elif given[0] == "-C":
             if len(given) < 2:
                 raise _Usage("-C needs a path")
@@ -109,7 +112,23 @@ def _run(given: list[str]) -> int:
         near = get_close_matches(name, COMMANDS, 1)
         hint = f"Did you mean `{near[0]}`?" if near else "See `braincore --help`."
         raise _Usage(f"there is no verb {name!r}. {hint}")
-    module = importlib.import_module(f"braincore.cli.{module_of(name)}")
+    module = _module(name)
+    parsed: Any = parser_of(name).parse_args(rest)
+    if parsed.debug:
+        os.environ["BRAINCORE_DEBUG"] = "1"
+    # A hook stands wherever its client put it, and says itself when that place is gone.
+    parsed.path = parsed.path or path or ("" if name == "hook" else _here())
+    code: int = module.run(parsed)
+    return code
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"braincore.cli.{module_of(name)}")
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a verb's arguments."""
+    module = _module(name)
     parser = _Parser(
         prog=f"braincore {name}",
         description=COMMANDS[name][0].upper() + COMMANDS[name][1:] + ".",
@@ -119,12 +138,9 @@ def _run(given: list[str]) -> int:
     )
     module.arguments(parser)
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.add_argument("--debug", action="store_true", help="say on stderr what is done and why")
     parser.add_argument("-C", dest="path", default=None, metavar="PATH", help="the repository")
-    parsed: Any = parser.parse_args(rest)
-    # A hook stands wherever its client put it, and says itself when that place is gone.
-    parsed.path = parsed.path or path or ("" if name == "hook" else _here())
-    code: int = module.run(parsed)
-    return code
+    return parser
 
 
 class _Usage(BraincoreError):

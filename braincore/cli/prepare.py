@@ -3,14 +3,10 @@
 import os
 
 from braincore.errors import InvalidInput, StoreError
-from braincore.locate import Place
+from braincore.locate import IGNORED, Place
 
 __all__ = ["prepare", "withdraw"]
 
-_GITIGNORE = """# config.toml and rules/ are the team's; the rest is made anew from the journal
-/.internal-git
-/memory/
-"""
 _CONFIG = """# Settings of this repository's brain; docs/operations.md lists every key.
 """
 
@@ -31,7 +27,7 @@ def prepare(place: Place) -> bool:
         place.store.mkdir(parents=True, exist_ok=True)
         os.chmod(place.store, 0o700)
         (place.brain / "rules").mkdir(parents=True, exist_ok=True)
-        for name, text in ((".gitignore", _GITIGNORE), ("config.toml", _CONFIG)):
+        for name, text in ((".gitignore", IGNORED), ("config.toml", _CONFIG)):
             file = place.brain / name
             if not file.exists():
                 file.write_text(text, encoding="utf-8")
@@ -42,7 +38,7 @@ def prepare(place: Place) -> bool:
 
 def withdraw(place: Place) -> bool:
     """Take .braincore away if nothing but what `prepare` made is in it; True when it is gone."""
-    made = {".gitignore": _GITIGNORE, "config.toml": _CONFIG}
+    made = {".gitignore": IGNORED, "config.toml": _CONFIG}
     rules = place.brain / "rules"
     try:
         if any(rules.iterdir()) or {p.name for p in place.brain.iterdir()} - {*made, "rules"}:

@@ -17,15 +17,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--symbol", action="append", default=[], help="only what is about path::symbol"
     )
-    parser.add_argument("--limit", type=int, default=5)
-    parser.add_argument("--offset", type=int, default=0)
+    parser.add_argument("--limit", type=int, default=5, help="records on a page")
+    parser.add_argument("--offset", type=int, default=0, help="records to pass over")
     parser.add_argument("--as-of", default="", metavar="TIME", help="what we believed then")
     parser.add_argument("--valid-at", default="", metavar="TIME", help="what held then")
     parser.add_argument(
         "--allow-uncertainty", action="store_true", help="let rejects through, marked"
     )
     parser.add_argument("--explain", action="store_true", help="every term of every score")
-    parser.add_argument("--namespace", default="main")
+    parser.add_argument("--namespace", default="main", help="a room of its own for records")
 
 
 def run(given: argparse.Namespace) -> int:

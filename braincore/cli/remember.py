@@ -22,15 +22,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--target", default="", help="what it is about: an entity or path::symbol")
     parser.add_argument("--symbol", action="append", default=[], help="a symbol it speaks of")
-    parser.add_argument("--subject", default="")
-    parser.add_argument("--predicate", default="")
-    parser.add_argument("--object", default="")
-    parser.add_argument("--valid-from", default="", metavar="DATE")
-    parser.add_argument("--valid-until", default="", metavar="DATE")
+    parser.add_argument("--subject", default="", help="of the claim, if it is one")
+    parser.add_argument("--predicate", default="", help="of the claim, e.g. uses")
+    parser.add_argument("--object", default="", help="of the claim")
+    parser.add_argument("--valid-from", default="", metavar="DATE", help="since when it holds")
+    parser.add_argument("--valid-until", default="", metavar="DATE", help="until when it held")
     parser.add_argument("--confidence", type=float, default=None, help="0 to 1")
     parser.add_argument("--scope", default="local", help="local, system or infra")
-    parser.add_argument("--namespace", default="main")
-    parser.add_argument("--tag", action="append", default=[])
+    parser.add_argument("--namespace", default="main", help="a room of its own for records")
+    parser.add_argument("--tag", action="append", default=[], help="a word to find it by")
 
 
 def run(given: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ EXAMPLE = "braincore why graph_db"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `why`."""
-    parser.add_argument("name", metavar="TARGET|SYMBOL")
+    parser.add_argument("name", metavar="TARGET|SYMBOL", help="an entity, a path or path::symbol")
 
 
 def run(given: argparse.Namespace) -> int:

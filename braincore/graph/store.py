@@ -52,6 +52,7 @@ class GraphStore:
         self.lock = threading.RLock()
         self._prepared: dict[str, Any] = {}
         self._depth = 0
+        self._unhurried = 0
         self._opening = path.with_name(path.name + ".opening")
         self._key = str(path.absolute())
         with _registry:
@@ -201,10 +202,7 @@ class GraphStore:
             f"{ends}header=false, parallel=false, auto_detect=false, delim=',', quote='\"', "
             f"escape='\\\\', null_strings=['{_NULL}']"
         )
-        with self.lock:
-            if self._connection is None:
-                raise StoreError(str(self.path), "it is closed")
-            self._connection.set_query_timeout(0)  # as long as the rows need
+        with self.lock, self.unhurried():
             try:
                 with tempfile.TemporaryDirectory(dir=self.path.parent, prefix="load-") as folder:
                     file = Path(folder) / "rows.csv"
@@ -213,8 +211,21 @@ class GraphStore:
                     self._connection.execute(f"COPY {table} FROM '{name}' ({options})").close()
             except (OSError, *ENGINE_FAULTS) as error:
                 raise StoreError(str(self.path), str(error)) from None
+
+    @contextlib.contextmanager
+    def unhurried(self) -> Iterator[None]:
+        """Statements that may take as long as their rows need; holds `lock`."""
+        with self.lock:
+            if self._connection is None:
+                raise StoreError(str(self.path), "it is closed")
+            self._unhurried += 1
+            self._connection.set_query_timeout(0)
+            try:
+                yield
             finally:
-                self._connection.set_query_timeout(QUERY_SECONDS * 1000)
+                self._unhurried -= 1
+                if not self._unhurried and self._connection is not None:
+                    self._connection.set_query_timeout(QUERY_SECONDS * 1000)
 
     def meta(self, key: str) -> str | None:
         """A value of the Meta table."""

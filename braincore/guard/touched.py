@@ -36,7 +36,8 @@ def changed_lines(edit: Edit) -> set[int]:
     head, end_one, end_two = _middle(one, two)
     if head == end_one == end_two:
         return set()
-    if (end_one - head) * (end_two - head) > MAX_CELLS:
+    cells = (end_one - head) * (end_two - head)
+    if cells == 0 or cells > MAX_CELLS:  # lines that only come or only go need no comparison
         return set(range(head + 1, max(end_one, head + 1) + 1))
     out: set[int] = set()
     matcher = difflib.SequenceMatcher(None, one[head:end_one], two[head:end_two], autojunk=False)

@@ -1,10 +1,11 @@
-"""Counters that no one must commit for: how often and when a record was returned.
+"""What no one must commit for: how often and when a record was returned, what a session was told.
 
 Local, outside journal and digest, so that reading never changes what is believed.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Iterable, Set
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,12 +14,20 @@ from braincore.errors import StoreError
 __all__ = ["UsageStore"]
 
 
+SESSIONS = 64
+"""Sessions whose lines are held in memory."""
+TOLD_DAYS = 30
+"""What a session was told is forgotten so long after it was said."""
+
+
 class UsageStore:
     """`usage.db`: counts are kept in memory and written behind. One caller at a time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._dirty: set[str] = set()
+        self._told: OrderedDict[str, set[str]] = OrderedDict()
+        self._untold: list[tuple[str, str, float]] = []
         try:
             try:
                 self._open()
@@ -62,10 +71,32 @@ class UsageStore:
             self._rows[record_id] = (self._rows.get(record_id, (0, 0.0))[0] + 1, at.timestamp())
             self._dirty.add(record_id)
 
+    def told(self, session: str) -> Set[str]:
+        """The lines, by key, that this session was told. Raises StoreError."""
+        found = self._told.get(session)
+        if found is None:
+            try:
+                rows = self._db.execute("SELECT line FROM told WHERE session = ?", (session,))
+                found = self._told[session] = {line for (line,) in rows}
+            except sqlite3.Error as error:
+                raise StoreError(str(self._path), str(error)) from None
+            found |= {line for name, line, _ in self._untold if name == session}
+        self._told.move_to_end(session)
+        while len(self._told) > SESSIONS:
+            self._told.popitem(last=False)
+        return found
+
+    def tell(self, session: str, lines: Iterable[str], at: datetime) -> None:
+        """Note the lines, by key, that this session is told. Raises StoreError."""
+        self.told(session)
+        for line in lines:
+            self._told[session].add(line)
+            self._untold.append((session, line, at.timestamp()))
+
     @property
     def waiting(self) -> bool:
         """True when there is something to write."""
-        return (self.recalls, self.abstains) != self._written
+        return bool(self._untold) or (self.recalls, self.abstains) != self._written
 
     def flush(self) -> None:
         """Write what was counted since the last time. Raises StoreError; then it is kept."""
@@ -77,9 +108,14 @@ class UsageStore:
                     "INSERT OR REPLACE INTO counter VALUES (?, ?)",
                     [("recalls", self.recalls), ("abstains", self.abstains)],
                 )
+                self._db.executemany("INSERT OR IGNORE INTO told VALUES (?, ?, ?)", self._untold)
+                if self._untold:
+                    oldest = self._untold[-1][2] - TOLD_DAYS * 86_400
+                    self._db.execute("DELETE FROM told WHERE at < ?", (oldest,))
         except sqlite3.Error as error:
             raise StoreError(str(self._path), str(error)) from None
         self._dirty.clear()
+        self._untold.clear()
         self._written = (self.recalls, self.abstains)
 
     def close(self) -> None:
@@ -96,6 +132,10 @@ def _connect(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("CREATE TABLE IF NOT EXISTS usage (id TEXT PRIMARY KEY, n INTEGER, last REAL)")
         db.execute("CREATE TABLE IF NOT EXISTS counter (name TEXT PRIMARY KEY, n INTEGER)")
+        db.execute(
+            "CREATE TABLE IF NOT EXISTS told (session TEXT, line TEXT, at REAL,"
+            " PRIMARY KEY (session, line)) WITHOUT ROWID"
+        )
     except sqlite3.Error:
         db.close()
         raise

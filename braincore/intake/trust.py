@@ -59,9 +59,15 @@ def class_trust(source_ref: str) -> float:
     """The trust of a source's class, in [0, 1]; web pages by their host."""
     name = source_class(source_ref)
     if name == "url":
-        host = urlsplit(source_ref.partition(":")[2]).hostname or ""
-        return WEB_HOSTS.get(host, WEB_OTHER)
+        return WEB_HOSTS.get(_host(source_ref.partition(":")[2]), WEB_OTHER)
     return CLASSES[name]
+
+
+def _host(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:  # such as http://[x, also when a secret in the address was replaced
+        return ""
 
 
 def trust(source_ref: str, channel: Channel, *, verified: bool) -> float:

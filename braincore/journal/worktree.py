@@ -262,6 +262,8 @@ def _points_to(pointer: Path, admin: Path) -> bool:
 
 
 def _hash(file: Path) -> str | None:
+    if not os.path.lexists(file):  # most are new, and an exception costs more than this look
+        return None
     try:
         return str(pygit2.hash(file.read_bytes()))
     except (FileNotFoundError, NotADirectoryError):

@@ -1,8 +1,9 @@
 """All that a record says, field by field: what search looks in and anchors are looked up in."""
 
+from braincore.model.axes import EdgeType
 from braincore.model.records import Decision, Failure, Record
 
-__all__ = ["said"]
+__all__ = ["code_refs", "said"]
 
 STATED = 0.5
 """Edges weaker than this were not stated, the text merely names their end."""
@@ -24,3 +25,11 @@ def said(record: Record) -> list[str]:
             pass
     out += [e.to for e in record.edges if e.strength >= STATED]
     return list(dict.fromkeys(f for f in out if f))
+
+
+def code_refs(record: Record) -> frozenset[str]:
+    """The paths and symbols that a record governs or is about; without them it is stale."""
+    governs = EdgeType.GOVERNS
+    return frozenset(
+        [e.to for e in record.edges if e.type is governs or ("::" in e.to and e.strength >= STATED)]
+    )

@@ -195,6 +195,10 @@ class Table:
         rows = [self._rows[i] for i in sorted(self._reviews_of.get(record_id, ()))]
         return [(r, r.body) for r in rows if isinstance(r.body, Review)]
 
+    def disputed(self) -> set[str]:
+        """The ids that undecided reviews name."""
+        return {record_id for record_id, reviews in self._reviews_of.items() if reviews}
+
     def open_tasks(self) -> list[tuple[Record, Task]]:
         """The brain tasks that are still open."""
         return [

@@ -11,10 +11,12 @@ from braincore.model.axes import Reason
 from braincore.model.records import Record
 from braincore.model.said import STATED, said
 from braincore.model.words import (
+    Phrase,
     exact_words,
     identifier_parts,
     is_negation,
     is_stop,
+    is_unit,
     name_key,
     phrase,
     same_name,
@@ -25,6 +27,7 @@ from braincore.recall.names import (
     Name,
     bag_of,
     cores,
+    implied,
     names_of,
     option_names,
     run_together,
@@ -121,6 +124,8 @@ def about(question: Question, record: Record) -> Fit:
     """Veto by anchors, then accept by names that agree both ways or by a link."""
     fields = said(record)
     linked = _linked(question, record)
+    if not linked and _far(question, record, fields):
+        return Fit(Reason.OFF_TOPIC, False, 0.0, 0.0, False)
     bag = told(record)
     covered = question.content.share(bag)
     symbols = _symbols(record)
@@ -145,6 +150,29 @@ def about(question: Question, record: Record) -> Fit:
         return Fit(None, True, covered, best, True)
     reason = Reason.MENTION_ONLY if covered >= MIN_QUESTION else Reason.OFF_TOPIC
     return Fit(reason, False, covered, best, False)
+
+
+def _far(question: Question, record: Record, fields: Sequence[str]) -> bool:
+    """True when less than half of what is asked can stand in the record: a quick look, since most
+    candidates by meaning share no word, and phrases cost 50 times as much. What has no fixed
+    beginning (numbers, units, other scripts) counts as there."""
+    text = " ".join([*fields, *implied(record)]).casefold()
+    rest = question.content.without(question.asked)
+    return all(_may_stand(p, text) * 2 < len(p.tokens) for p in (question.content, rest))
+
+
+def _may_stand(asked: Phrase, text: str) -> int:
+    return sum(
+        any(_begins(s, text) for s in spellings)
+        or (bool(parts) and all(_begins(s, text) for s in parts))
+        for spellings, parts in asked.tokens
+    )
+
+
+def _begins(spelling: str, text: str) -> bool:
+    if not (spelling.isascii() and spelling.isalpha()) or is_unit(spelling):
+        return True
+    return spelling[:3] in text
 
 
 def _fills(question: Question, name: Name, bag: frozenset[str]) -> bool:

@@ -24,6 +24,7 @@ __all__ = [
     "Name",
     "bag_of",
     "cores",
+    "implied",
     "names_of",
     "option_names",
     "run_together",
@@ -128,10 +129,10 @@ def bag_of(fields: Sequence[str]) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def told(record: Record) -> frozenset[str]:
     """Every word of a record, with the kind of thing its target is."""
-    return bag_of([*said(record), *_implied(record)])
+    return bag_of([*said(record), *implied(record)])
 
 
-def _implied(record: Record) -> list[str]:
+def implied(record: Record) -> list[str]:
     """What the kind of a record or its target says already, so that no text repeats it."""
     out = [_CODE_NOUNS] if record.target and ref_type(record.target) is RefType.SYMBOL else []
     return [*out, _KIND_WORDS[record.kind]] if record.kind in _KIND_WORDS else out
@@ -143,7 +144,7 @@ def cores(record: Record, name: Name, *, refused: bool) -> list[frozenset[str]]:
     A text of several clauses speaks of it in those that say the name; reasons, options and fixes
     are about the matter, yet mention others. `refused`: the options are asked for.
     """
-    always = [record.target, record.title, *record.aliases, *_implied(record)]
+    always = [record.target, record.title, *record.aliases, *implied(record)]
     match record.body:
         case Decision() as d:
             options = [t for a in d.alternatives for t in (a.option, a.rejected_because)]

@@ -32,13 +32,13 @@ from braincore.serve.mcp.routes import Http, Streams
 from braincore.serve.peer import caller_of
 from braincore.serve.requests import NoRequest, ServeRequest
 from braincore.serve.tcp import Listening
+from braincore.serve.timing import timed
 from braincore.serve.verbs import VERBS
 
 __all__ = ["Owner", "make_app"]
 
 log = logging.getLogger("braincore")
 
-SLOW_SECONDS = 1.0
 MAX_BODY = 33 << 20
 TOO_LARGE = "The request is larger than 33 MB. Split it."
 
@@ -142,16 +142,15 @@ def make_app(owner: Owner) -> Starlette:
         async def run(request: Request) -> Response:
             if (refused := refusal(request)) is not None:
                 return refused
-            began = time.monotonic()
-            try:
-                with owner.busy():
-                    return await handler(request)
-            except BraincoreError as problem:
-                log.info("%s: %s", request.url.path, problem)
-                return error(str(problem), 400)
-            finally:
-                if owner.last_used - began > SLOW_SECONDS:
-                    log.warning("slow: %s took %.1f s", request.url.path, owner.last_used - began)
+            with timed(request.url.path.removeprefix("/v1/")) as took:
+                try:
+                    with owner.busy():
+                        response = await handler(request)
+                except BraincoreError as problem:
+                    log.info("%s: %s", request.url.path, problem)
+                    response = error(str(problem), 400)
+            response.headers["Server-Timing"] = took.header
+            return response
 
         return run
 

@@ -19,7 +19,7 @@ from braincore.errors import InvalidInput, OwnerBusy, StoreError
 __all__ = ["DRAIN_SECONDS", "PROTOCOL", "Claim"]
 
 PROTOCOL = "1"
-DRAIN_SECONDS = 15.0
+DRAIN_SECONDS = 60.0
 
 
 class Claim:

@@ -2,21 +2,34 @@
 
 import json
 import os
+import platform
+import sqlite3
+import stat
 import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from braincore import __version__, fixtures, shapes
 from braincore.brain import Brain, Caller, RecallInput, Statement, make_repository, open_brain
 from braincore.errors import BraincoreError
-from braincore.model.axes import Channel
+from braincore.model.axes import Channel, Kind, Lifecycle, TruthStatus
 from braincore.model.edits import Edit, Verdict
 from braincore.model.outcomes import Abstain, Answer
+from braincore.model.records import Record
+from braincore.model.said import code_refs
+from braincore.serve.timing import slow_requests, uptime
 
 __all__ = ["doctor", "status"]
+
+NEVER_ANSWERING = (Kind.EVENT, Kind.RULE, Kind.TASK, Kind.REVIEW)
+PACKAGES = ("kuzu", "pygit2", "tantivy", "tree-sitter", "tree-sitter-language-pack", "mcp")
 
 
 def status(brain: Brain, caller: Caller) -> shapes.Status:
@@ -24,13 +37,13 @@ def status(brain: Brain, caller: Caller) -> shapes.Status:
     rules = brain.rules()
     files, symbols, errors = brain.code.counts()
     with brain.keeper.lock:
-        kinds = Counter(str(r.kind) for r in brain.table)
-        lives = Counter(str(r.lifecycle) for r in brain.table)
-        truths = Counter(str(r.truth_status) for r in brain.table)
+        rows = list(brain.table)
         tasks = len(brain.table.open_tasks())
+        disputed = [r for i in brain.table.disputed() if (r := brain.table.get(i))]
         usage = brain.keeper.usage
         head = brain.keeper.journal.head
     asked = usage.recalls
+    believed = [r for r in rows if _believed(r)]
     http, http_problem = _http(brain.place.store)
     return {
         "version": __version__,
@@ -38,15 +51,18 @@ def status(brain: Brain, caller: Caller) -> shapes.Status:
         "store": str(brain.place.store),
         "branch": brain.code.files.branch(),
         "pid": os.getpid(),
+        "uptime_seconds": round(uptime(), 1),
         "http": http or None,
         "http_problem": http_problem,
-        "records": sum(kinds.values()),
-        "kinds": dict(sorted(kinds.items())),
-        "lifecycle": dict(sorted(lives.items())),
-        "truth": dict(sorted(truths.items())),
-        "open_tasks": tasks,
+        "records": len(rows),
+        "kinds": _counted(Kind, (r.kind for r in rows)),
+        "lifecycle": _counted(Lifecycle, (r.lifecycle for r in rows)),
+        "truth": _counted(TruthStatus, (r.truth_status for r in rows)),
+        "freshness": _freshness(brain, believed),
+        "contradiction_rate": _share(sum(map(_believed, disputed)), len(believed)),
         "recalls": asked,
-        "abstain_rate": round(usage.abstains / asked, 4) if asked else None,
+        "abstain_rate": _share(usage.abstains, asked),
+        "open_tasks": tasks,
         "files": files,
         "symbols": symbols,
         "files_with_syntax_errors": errors,
@@ -56,10 +72,101 @@ def status(brain: Brain, caller: Caller) -> shapes.Status:
         "hand_edited": brain.keeper.hand_edited,
         "journal_head": head,
         "projection_lag": brain.keeper.lag,
+        "vectors": _vectors(brain),
         "problem": brain.keeper.problem,
+        "slow": [{"verb": s.verb, "seconds": s.seconds, "at": s.at} for s in slow_requests()],
+        "sizes": _sizes(brain.place.store),
         "rss_mb": _rss_mb(),
+        "versions": dict(_versions()),
         "channel": str(caller.channel),
     }
+
+
+def _counted(vocabulary: type[StrEnum], words: Iterable[StrEnum]) -> dict[str, int]:
+    # By identity: the hash of an enumeration is Python code, and there may be 100k records.
+    counts = Counter(map(id, words))
+    return {str(word): n for word in sorted(vocabulary) if (n := counts[id(word)])}
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+def _believed(record: Record) -> bool:
+    """The record may answer once nothing is open about it."""
+    return (
+        record.kind not in NEVER_ANSWERING
+        and record.lifecycle in (Lifecycle.WORKING, Lifecycle.CONSOLIDATED)
+        and record.truth_status not in (TruthStatus.HYPOTHESIS, TruthStatus.DEPRECATED)
+    )
+
+
+def _freshness(brain: Brain, rows: Iterable[Record]) -> float | None:
+    """The share of records with code references whose code is all there."""
+    refs_of = [refs for r in rows if r.edges and (refs := code_refs(r))]
+    gone = brain.code.gone({ref for refs in refs_of for ref in refs})
+    return _share(sum(gone.isdisjoint(refs) for refs in refs_of), len(refs_of))
+
+
+def _vectors(brain: Brain) -> shapes.VectorsStatus:
+    told = brain.keeper.semantic.status()
+    return {
+        "embedder": str(told["embedder"]),
+        "vectors": int(str(told["vectors"])),
+        "waiting": int(str(told["waiting"])),
+        "model": str(told["model"]) if "model" in told else None,
+        "weights": str(told["weights"]) if "weights" in told else None,
+    }
+
+
+@cache
+def _versions() -> Mapping[str, str]:
+    """What this owner runs on; asked of the packages' metadata, so that nothing is loaded."""
+    found = {"braincore": __version__, "python": platform.python_version()}
+    found |= {name: metadata.version(name) for name in PACKAGES}
+    return found | {"sqlite": sqlite3.sqlite_version}
+
+
+_folders: dict[str, tuple[int, int]] = {}
+"""Bytes of the files in a folder of the journal's objects, and its mtime: objects are only added or
+taken away, and there can be many thousands."""
+
+
+def _sizes(store: Path) -> shapes.Sizes:
+    """Bytes on disk."""
+    parts = dict.fromkeys(("journal", "graph", "index", "usage", "log"), 0)
+    total = 0
+    for name in os.listdir(store):
+        found = _bytes(os.path.join(store, name))
+        total += found
+        part = name.partition(".")[0]
+        if part in parts:
+            parts[part] += found
+    return {
+        "journal": parts["journal"],
+        "graph": parts["graph"],
+        "index": parts["index"],
+        "usage": parts["usage"],
+        "log": parts["log"],
+        "total": total,
+    }
+
+
+def _bytes(path: str) -> int:
+    """Of a file or of everything in a folder; what goes away meanwhile counts nothing."""
+    try:
+        about = os.lstat(path)
+        if not stat.S_ISDIR(about.st_mode):
+            return about.st_size
+        known = _folders.get(path)
+        if known is not None and known[0] == about.st_mtime_ns:
+            return known[1]
+        found = sum(_bytes(os.path.join(path, name)) for name in os.listdir(path))
+    except FileNotFoundError:
+        return 0
+    if os.path.basename(os.path.dirname(path)) == "objects":
+        _folders[path] = about.st_mtime_ns, found
+    return found
 
 
 def _http(store: Path) -> tuple[str, str]:

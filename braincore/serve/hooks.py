@@ -177,5 +177,6 @@ def _prompt(brain: Brain, client: Client, event: Mapping[str, Any]) -> HookReply
     prompt = client.prompt(event)
     if not prompt.strip():
         return HookReply()
-    text, _ = context_block(brain, prompt, brain.config.context_tokens)
+    session = _text(event, "session_id")
+    text, _ = context_block(brain, prompt, brain.config.context_tokens, session)
     return _context(client, event, text) if text else HookReply()

@@ -188,6 +188,8 @@ def parse_line(text: str, number: int) -> Imported:
     """The statement, decision or failure of one line. Raises InvalidInput with the reason."""
     row = _object(text)
     kind = row.get("kind") or Kind.FACT
+    if not isinstance(kind, str):
+        raise InvalidInput(f"kind: {kind!r} is no kind", "Write it as text.")
     if row.get("superseded_by") or any(
         row.get(name) in LEFT_BEHIND for name in ("lifecycle", "truth_status")
     ):

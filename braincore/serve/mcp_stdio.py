@@ -13,9 +13,11 @@ import argparse
 import json
 import os
 import secrets
+import signal
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,8 +30,16 @@ __all__ = ["Relay", "main"]
 GREETING = Path(__file__).parent / "mcp_greeting.json"
 LINGER_SECONDS = 30.0
 TRIES = 3
+MAX_LINE = 33 << 20
+MAX_DEPTH = 100
+BOM = b"\xef\xbb\xbf"
 _META_VERSION = "io.modelcontextprotocol/protocolVersion"
 _META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+
+CUT_OFF = (
+    "The owner ended while it worked on this, so it may or may not be done. Look with recall or "
+    "status before trying again."
+)
 
 Message = dict[str, Any]
 
@@ -47,26 +57,33 @@ class Relay:
         self._version = ""
         self._hello: Message | None = None
         self._stream: _Stream | None = None
-        self._waiting: dict[Any, str] = {}
+        self._waiting: dict[Any, _Asked] = {}
 
     # — lines of the client —
 
     def take(self, line: bytes) -> None:
         """Answer a line, or pass it on."""
+        line = line.removeprefix(BOM)
         if not line.strip():
             return
         try:
-            message = json.loads(line)
-        except ValueError:
+            message = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
             return self._odd(-32700, "This line is not JSON")
         if not isinstance(message, dict):
             return self._odd(-32600, "Send one JSON-RPC request or notification a line")
-        if not self._answer(message):
+        # The SDK drops what it can't read without a word, and the client would wait for ever.
+        request = message.get("id")
+        if reason := _malformed(message):
+            self._odd(-32600, reason, request if _is_id(request) else None)
+        elif reason := _unreadable(message, line):
+            if request is not None and "method" in message:
+                self._fail(request, message["method"], reason)
+        elif not self._answer(message):
             self._pass(line, message)
 
-    def _odd(self, code: int, reason: str) -> None:
-        # The SDK drops such a line without a word, and the client would wait for ever.
-        self._write({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": reason}})
+    def _odd(self, code: int, reason: str, request: Any = None) -> None:
+        self._write({"jsonrpc": "2.0", "id": request, "error": {"code": code, "message": reason}})
 
     def _answer(self, message: Message) -> bool:
         """Answer what belongs to the greeting; False when the owner must."""
@@ -82,10 +99,14 @@ class Relay:
             version = params.get("protocolVersion")
             if modern is not None or not isinstance(params.get("clientInfo"), dict):
                 return False
+            if not isinstance(version, str):
+                return False
             self._version = version if version in known else "*"
             self._hello = message
         elif modern is not None:
             if not isinstance(meta, dict) or not isinstance(meta.get(_META_CAPABILITIES), dict):
+                return False
+            if not isinstance(modern, str):
                 return False
         elif not self._version:
             return False
@@ -106,18 +127,33 @@ class Relay:
             sys.stderr.write(f"braincore: {error}\n")
 
     def _pass(self, line: bytes, message: Message) -> None:
-        is_call = "method" in message and message.get("id") is not None
+        is_call = "method" in message and "id" in message
+        if message.get("method") == "notifications/cancelled":
+            self._forget((message.get("params") or {}).get("requestId"))
         try:
             with self._lock:
                 stream = self._open()
                 if is_call:
-                    self._waiting[message["id"]] = str(message["method"])
+                    asked = _Asked(str(message["method"]), line, stream, stream.sent)
+                    self._waiting[message["id"]] = asked
                 if not stream.send(line):
-                    stream = self._open()
-                    stream.send(line)
+                    self._again(message["id"] if is_call else None, line)
         except BraincoreError as error:
             if is_call:
                 self._fail(message["id"], str(message["method"]), str(error))
+
+    def _forget(self, request: Any) -> None:
+        """What was cancelled gets no answer, so nobody waits for one."""
+        if _is_id(request):
+            self._waiting.pop(request, None)
+
+    def _again(self, request: Any, line: bytes) -> None:
+        """Say a line that nobody took to the next owner. Raises BraincoreError."""
+        stream = self._open()
+        if request in self._waiting:
+            asked = self._waiting[request]
+            self._waiting[request] = _Asked(asked.method, line, stream, stream.sent)
+        stream.send(line)
 
     def _fail(self, request: Any, method: str, reason: str) -> None:
         self._waiting.pop(request, None)
@@ -155,27 +191,29 @@ class Relay:
         return stream
 
     def _read(self, stream: "_Stream", swallowed: str | None) -> None:
+        taken: int | None = None
         for line in stream:
             message = json.loads(line)
             request = message.get("id")
-            if swallowed is not None and request == swallowed:
-                continue
-            with self._lock:
-                self._waiting.pop(request, None)
-            self._write_line(line)
+            if "jsonrpc" not in message:
+                taken = message["taken"]
+            elif swallowed is None or request != swallowed:
+                with self._lock:
+                    self._waiting.pop(request, None)
+                self._write_line(line)
         with self._lock:
             if self._stream is stream:
                 self._stream = None
-                waiting = dict(self._waiting)
-            else:
-                waiting = {}
-        for request, method in waiting.items():
-            self._fail(
-                request,
-                method,
-                "The owner ended while it worked on this, so it may or may not be done. Look with "
-                "recall or status before trying again.",
-            )
+            waiting = [(i, a) for i, a in self._waiting.items() if a.stream is stream]
+            for request, asked in waiting:
+                reason = CUT_OFF
+                if taken is not None and asked.number >= taken:
+                    try:
+                        self._again(request, asked.line)
+                        continue
+                    except BraincoreError as error:
+                        reason = str(error)
+                self._fail(request, asked.method, reason)
 
     # — lines to the client —
 
@@ -197,6 +235,16 @@ class Relay:
             time.sleep(0.01)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request that waits for its answer: where it was sent, as which line."""
+
+    method: str
+    line: bytes
+    stream: "_Stream"
+    number: int
+
+
 class _Stream:
     """One request to the owner whose body and answer go on as lines, both ways at once."""
 
@@ -204,6 +252,7 @@ class _Stream:
         self._connection = connection
         self._file = rest
         self.alive = True
+        self.sent = 0
 
     @classmethod
     def open(cls, place: Place, session: str) -> "_Stream | None":
@@ -231,6 +280,7 @@ class _Stream:
     def send(self, line: bytes) -> bool:
         """Pass a line on; False when nobody takes it."""
         line = line if line.endswith(b"\n") else line + b"\n"
+        self.sent += 1
         try:
             self._connection.sendall(b"%x\r\n%b\r\n" % (len(line), line))
         except OSError:
@@ -239,20 +289,65 @@ class _Stream:
 
     def __iter__(self) -> Any:
         """The owner's lines until it leaves."""
-        pending = b""
+        pending: list[bytes] = []  # parts of a line, joined once: a long one comes in many
         try:
             while (size := int(self._file.readline().strip() or b"0", 16)) > 0:
-                pending += self._file.read(size)
+                *ends, rest = self._file.read(size).split(b"\n")
                 self._file.readline()
-                *lines, pending = pending.split(b"\n")
-                for line in lines:
+                for end in ends:
+                    line = b"".join((*pending, end))
+                    pending.clear()
                     if line.strip():
                         yield line + b"\n"
+                pending.append(rest)
         except (OSError, ValueError):
             pass  # cut off: what waited for an answer is told so
         finally:
             self.alive = False
             self._connection.close()
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+def _malformed(message: Message) -> str:
+    """What makes a JSON object no message of JSON-RPC, or nothing."""
+    if message.get("jsonrpc") != "2.0":
+        return 'jsonrpc: give "2.0"'
+    if "method" not in message:
+        answers = "result" in message or "error" in message
+        return "" if answers else "method: name what to do"
+    if not isinstance(message["method"], str):
+        return "method: give its name as text"
+    if "id" in message and not _is_id(message["id"]):
+        return "id: give text or a whole number; a notification has none"
+    if not isinstance(message.get("params"), (dict, type(None))):
+        return "params: give an object"
+    return ""
+
+
+def _unreadable(message: Message, line: bytes) -> str:
+    """Why the owner can't read a message, or nothing."""
+    if len(line) > MAX_LINE:
+        return f"The request is larger than {MAX_LINE >> 20} MB. Split it."
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH and _is_deep(message):
+        return f"The request is nested deeper than {MAX_DEPTH} levels. Send it flat."
+    try:
+        line.decode()
+        if b"\\u" in line:  # an escape may stand for half a character
+            json.dumps(message, ensure_ascii=False).encode()
+    except UnicodeError:
+        return "The request holds bytes or escapes that are no Unicode text. Send it as UTF-8."
+    return ""
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [x for some in inner for x in some if isinstance(x, (dict, list))]
+    return bool(level)
 
 
 def _here() -> str:
@@ -269,8 +364,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="braincore mcp", description=__doc__)
     parser.add_argument("--root", default="", metavar="PATH", help="the repository")
     given = parser.parse_args(arguments)
+    if sys.stdin is None or sys.stdout is None:
+        return 0  # nobody to speak with
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for stream in (0, 1):  # a client may hand over ends that don't wait, and lines would be lost
+        os.set_blocking(stream, True)
     # Whatever prints by mistake must not get between the lines of the protocol.
-    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     relay = Relay(given.root, out)
     for line in sys.stdin.buffer:

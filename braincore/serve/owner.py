@@ -12,60 +12,20 @@ import argparse
 import importlib
 import json
 import logging
-import logging.handlers
 import os
 import signal
 import sys
-import threading
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 from braincore import locate
 from braincore.errors import BraincoreError, OwnerBusy, StoreError
 from braincore.serve import tcp
 from braincore.serve.claim import Claim
+from braincore.serve.logs import log_to
 
 __all__ = ["main"]
 
 log = logging.getLogger("braincore")
-
-
-class _Redacted(logging.Formatter):
-    """Messages and tracebacks may quote what was said: no secret goes to the log."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        from braincore.brain import redact
-
-        return redact(super().format(record))
-
-
-def _log_to(store: Path, foreground: bool) -> None:
-    handler: logging.Handler
-    if foreground:
-        handler = logging.StreamHandler()
-    else:
-        try:
-            handler = logging.handlers.RotatingFileHandler(
-                store / "log", maxBytes=1_000_000, backupCount=2, encoding="utf-8"
-            )
-        except OSError as error:
-            raise StoreError(str(store), str(error)) from None
-    handler.setFormatter(_Redacted("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    logging.raiseExceptions = False  # a full disk must not stop what still works
-    threading.excepthook = _log_thread
-    sys.excepthook = _log_end
-
-
-def _log_thread(failed: threading.ExceptHookArgs) -> None:
-    if failed.exc_value is not None:
-        name = failed.thread.name if failed.thread is not None else "?"
-        log.error("thread %s ended", name, exc_info=failed.exc_value)
-
-
-def _log_end(kind: type[BaseException], problem: BaseException, trace: Any) -> None:
-    log.critical("the owner ended", exc_info=(kind, problem, trace))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -79,6 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     for name in [n for n in os.environ if n.startswith("GIT_")]:
         del os.environ[name]
+    # numpy's own threads gain nothing on rows of this size, and spin on cores that others need.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.umask(0o077)
     try:
         place = locate.find(given.root)
@@ -91,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BraincoreError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    _log_to(place.store, given.foreground)
+    log_to(place.store, foreground=given.foreground)
     serving = importlib.import_module("braincore.serve.process")
     if not given.foreground:
         _detach_output()

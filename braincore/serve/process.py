@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 import braincore
 from braincore import locate
-from braincore.brain import Brain
+from braincore.brain import Brain, waiting
 from braincore.errors import BraincoreError, InvalidInput, OwnerError, StoreError
 from braincore.serve.app import Owner, make_app
 from braincore.serve.claim import DRAIN_SECONDS, Claim
@@ -83,7 +83,8 @@ class Process:
 
     def brain(self, root: str) -> Brain:
         """The brain as seen from a worktree, once it is open. Raises what kept it from opening."""
-        self._opened.wait(OPEN_SECONDS)
+        with waiting("opening"):
+            self._opened.wait(OPEN_SECONDS)
         if self._brain is None:
             # The next owner may find what stood in the way mended.
             self.leave("the brain could not be opened")
@@ -213,11 +214,11 @@ class Process:
         await self._end_mcp()
 
     async def _end_mcp(self) -> None:
-        """Sessions have no end of their own: once no call runs, they are ended here."""
+        """Sessions have no end of their own: they finish what they took, and are ended here."""
+        self.owner.streams.close()
         deadline = time.monotonic() + DRAIN_SECONDS
         while self.owner.running and time.monotonic() < deadline:
             await asyncio.sleep(0.05)
-        self.owner.streams.close()
         self.owner.http.close()
 
     def serve(

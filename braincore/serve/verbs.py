@@ -224,7 +224,7 @@ def related(brain: Brain, r: ask.NameRequest, caller: Caller) -> Reply[shapes.Re
 
 def context(brain: Brain, r: ask.ContextRequest, caller: Caller) -> Reply[shapes.Context]:
     """What a prompt should bring along, within a token budget."""
-    text, ids = context_block(brain, r.prompt, r.budget)
+    text, ids = context_block(brain, r.prompt, r.budget, caller.session)
     return Reply({"text": text, "records": ids})
 
 

@@ -1,5 +1,6 @@
 """Every bench ends with one JSON object of one shape; what it measured is not judged here."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -10,11 +11,15 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("hook", "index", "write")
+NAMES = ("hook", "import_", "index", "mcp", "scale", "vectors", "write")
 FIELDS = {"value", "unit", "baseline", "baseline_is", "ratio", "budget", "budget_is", "within"}
 FIGURES = {
     "hook": {"hook_command", "cli_recall", "owner_part_p95", "check_over_scan", "cold_check_owner"},
+    "import_": {"first_projected", "last_projected", "known_already"},
     "index": {"full_index", "unchanged", "one_changed_file"},
+    "mcp": {"list_warm", "list_cold", "call_relay", "relay_rss", "list_tokens"},
+    "scale": {"import_50", "recall_keyword_p95_250", "rebuild_250", "owner_rss_model_250"},
+    "vectors": {"small_put", "middle_save", "large_load", "large_exact_rss"},
     "write": {
         "acknowledged",
         "projected",
@@ -94,3 +99,34 @@ def test_without_ctags_the_index_bench_says_so(
     assert full["baseline"] is None
     assert full["within"] is None
     assert "not installed" in full["baseline_is"]
+
+
+def test_recall_asks_conversations_and_functions(tmp_path: Path) -> None:
+    said = ["Ann: I moved to Oslo in May", "Bo: My dog is called Rex", "Ann: I paint on Sundays"]
+    turns = [{"id": str(n), "speaker": t[:3].strip(": "), "text": t} for n, t in enumerate(said)]
+    questions = [
+        {"question": "What is the dog of Bo called?", "category": "one", "evidence": ["1"]},
+        {"question": "Which car does Ann drive?", "category": "none", "evidence": []},
+    ]
+    talk = {
+        "id": "talk",
+        "sessions": [{"session": 1, "turns": turns}],
+        "questions": [q | {"unanswerable": not q["evidence"]} for q in questions],
+    }
+    with gzip.open(tmp_path / "talks.jsonl.gz", "wt") as file:
+        file.write(json.dumps(talk) + "\n")
+    report = report_of(run("recall", "--quick", "--data", str(tmp_path)))
+    figures, sizes = report["figures"], report["sizes"]
+    assert (sizes["conversations"], sizes["talk_questions"], sizes["code_questions"]) == (1, 1, 10)
+    assert sizes["talk_unanswerable"] == 1
+    assert figures["talk_any5"]["value"] == 1
+    assert figures["talk_any5_one"]["value"] == 1
+    assert {"talk_loss", "code_loss", "code_mrr", "talk_recall_p95"} <= figures.keys()
+    for name in ("hybrid", "keyword", "vector", "control"):
+        assert name in figures["talk_any5_one"]["note"]
+
+
+def test_recall_says_when_there_are_no_conversations(tmp_path: Path) -> None:
+    done = run("recall", "--quick", "--data", str(tmp_path))
+    assert "that half is left out" in done.stderr
+    assert not [name for name in report_of(done)["figures"] if name.startswith("talk")]

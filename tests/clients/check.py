@@ -200,6 +200,8 @@ def played(desk: Desk) -> Iterator[Model]:
         yield model
     finally:
         model.close()
+    late = "not checked (owner did not answer in time)" in model.told
+    expect(not late, "a hook came too late: this machine is too busy for this check")
     expect(len(model.seen) == 3, f"{len(model.seen)} of 3 results came back; tools {model.tools}")
     expect(FACT in model.seen[1], f"recall gave the model {model.seen[1][:600]}")
     expect(WHY in model.seen[2], f"the denied edit gave the model {model.seen[2][:600]}")
@@ -210,9 +212,7 @@ def played(desk: Desk) -> Iterator[Model]:
     expect((desk.root / "ok.py").read_text() == "x = 2\n", "the allowed edit was not made")
 
 
-SESSION = (
-    "recall, denial with its reason, warning and greeting reached the model; files as they must"
-)
+SESSION = "recall, denial with its reason, warning and greeting reached the model; files are right"
 
 
 def gemini(desk: Desk) -> str:

@@ -199,19 +199,22 @@ class Desk:
     def hook(
         self, event: bytes | Mapping[str, Any], cwd: Path | None = None, **env: str
     ) -> subprocess.CompletedProcess[bytes]:
-        """Fire the installed command as a client does."""
+        """Fire the installed command as a client does; again when a busy machine made it late."""
         name = event.get("hook_event_name") if isinstance(event, Mapping) else None
         known = name if name in ("SessionStart", "UserPromptSubmit") else "PreToolUse"
-        done = subprocess.run(
-            ["sh", "-c", self.hook_command(known)],
-            cwd=cwd or self.root,
-            input=event if isinstance(event, bytes) else json.dumps(event).encode(),
-            env=self.env | env,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0 and b"Traceback" not in done.stderr, done.stderr
+        for _ in range(10):
+            done = subprocess.run(
+                ["sh", "-c", self.hook_command(known)],
+                cwd=cwd or self.root,
+                input=event if isinstance(event, bytes) else json.dumps(event).encode(),
+                env=self.env | env,
+                capture_output=True,
+                timeout=60,
+                check=False,
+            )
+            assert done.returncode == 0 and b"Traceback" not in done.stderr, done.stderr
+            if b"did not answer in time" not in done.stderr:
+                break
         return done
 
     def payload(self, name: str, tool: str = "", **given: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from braincore.serve.clients import CLIENTS
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "clients"
 NAMES = sorted(p.relative_to(FIXTURES).as_posix() for p in FIXTURES.glob("*/*.json"))
+LATE = b"did not answer in time"
 RULE = """id: x-is-two
 message: x must not be two
 why: two broke the build
@@ -145,19 +146,25 @@ class Client:
         assert all(re.fullmatch(r"[A-Za-z_|]*", matcher) for matcher in matchers)
         return any(not matcher or tool in matcher.split("|") for matcher in matchers)
 
-    def fire(self, event: dict[str, Any] | bytes, **env: str) -> subprocess.CompletedProcess[bytes]:
-        """Run the hook whether or not the client would: what is sent must be answered."""
-        done = subprocess.run(
-            ["sh", "-c", self.command("SessionStart")],
-            cwd=self.desk.root,
-            input=event if isinstance(event, bytes) else json.dumps(event).encode(),
-            env=self.desk.env | env,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0 and b"Traceback" not in done.stderr, done.stderr
-        return done
+    def fire(
+        self, event: dict[str, Any] | bytes, *, tries: int = 10, **env: str
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run the hook whether or not the client would: what is sent must be answered. On a busy
+        machine the owner may be late; then it is asked again."""
+        while True:
+            done = subprocess.run(
+                ["sh", "-c", self.command("SessionStart")],
+                cwd=self.desk.root,
+                input=event if isinstance(event, bytes) else json.dumps(event).encode(),
+                env=self.desk.env | env,
+                capture_output=True,
+                timeout=60,
+                check=False,
+            )
+            assert done.returncode == 0 and b"Traceback" not in done.stderr, done.stderr
+            tries -= 1
+            if tries < 1 or LATE not in done.stderr:
+                return done
 
     def reason(self, event: dict[str, Any]) -> str:
         """The reason of a denial, which has exactly the recorded shape; "" when it isn't one."""
@@ -252,16 +259,17 @@ def test_every_recorded_event_is_answered(armed: Any, name: str) -> None:
 def test_what_is_remembered_reaches_the_prompt(client: Client) -> None:
     client.desk.remember("Releases are cut on Tuesdays", "release_day")
     name = next(n for n, m in CLIENTS[client.name].moments.items() if m.name == "PROMPT")
-    event = client.event(name)
+    event = client.event(name) | {"session_id": client.name}
     assert client.fires(event)
     asked = event | {"prompt": "on which release day do we ship?"}
-    assert "Releases are cut on Tuesdays" in client.context(asked)
-    assert len(client.context(asked)) < 4000
+    text = client.context(asked)
+    assert "Releases are cut on Tuesdays" in text and len(text) < 4000
     assert client.silent(event | {"prompt": "hi"})
     said = "<hook_context>braincore: ask about the release day</hook_context>\n\n"
     if client.name == "gemini":
         assert client.silent(event | {"prompt": said + "hi"})
-        assert client.context(event | {"prompt": said + asked["prompt"]})
+        other = event | {"session_id": "another one"}
+        assert client.context(other | {"prompt": said + asked["prompt"]})
 
 
 @pytest.mark.parametrize(
@@ -363,7 +371,7 @@ def test_a_late_or_absent_owner_lets_the_edit_pass(client: Client) -> None:
     owner = client.desk.owner()
     os.kill(owner, signal.SIGSTOP)
     try:
-        late = client.fire(edit)
+        late = client.fire(edit, tries=1)
     finally:
         os.kill(owner, signal.SIGCONT)
     client.desk.run("stop")

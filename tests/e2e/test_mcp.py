@@ -253,6 +253,26 @@ def test_the_owner_may_come_and_go(brain: Any, slay: Any, until: Any) -> None:
     assert session.end() == (b"", b"")
 
 
+def test_an_owner_that_makes_room_loses_no_call(brain: Any) -> None:
+    sessions = [Session(brain) for _ in range(4)]
+    for number, one in enumerate(sessions):
+        one.call("remember", text=f"Job {number} runs at {number} o'clock", target=f"job_{number}")
+    wanted: list[int] = []
+    for round_ in range(6):
+        for number, one in enumerate(sessions):
+            text = f"Part {round_} of job {number} takes {round_ + 1} min"
+            arguments = {"text": text, "target": f"part_{round_}_{number}"}
+            wanted.append(one.send("tools/call", name="remember", arguments=arguments))
+        if round_ in (1, 3):
+            brain.start("stop").communicate(timeout=60)
+    for one in sessions:
+        for _ in range(6):
+            answer = one.read()["result"]
+            assert not answer["isError"], answer
+        assert one.end() == (b"", b"")
+    assert len(brain.logged()) >= 4 + len(wanted)
+
+
 def test_a_call_cut_off_is_said_to_be_open(brain: Any, until: Any) -> None:
     session = Session(brain)
     session.call("status")

@@ -349,19 +349,23 @@ def test_own_names_are_accepted(shared: Any, served: str) -> None:
         assert ask(shared, "/v1/ping", {}, tcp=served, headers=headers).status == 200
 
 
-def test_nobody_can_say_who_he_is(shared: Any, served: str) -> None:
-    """Headers that proxies set name no caller, on no door."""
-    child = subprocess.Popen(["sleep", "60"], env={"PATH": os.environ["PATH"]})
+def test_nobody_can_say_who_he_is(another: Any) -> None:
+    """Headers that proxies set name no caller, on no door, whatever the owner's environment."""
+    desk = another()
+    desk.env["FORWARDED_ALLOW_IPS"] = "*"
+    desk.make()
+    desk.run("init")
+    served = desk.json("serve", "--http", "0")["http"]
+    child = subprocess.Popen(["sleep", "60"], env={"PATH": os.environ["PATH"], "AIDER_MODEL": "x"})
     try:
         for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"):
-            forged = {name: f"pid:{child.pid}", "Authorization": f"Bearer {token_of(shared)}"}
+            forged = {name: f"pid:{child.pid}", "Authorization": f"Bearer {token_of(desk)}"}
             for tcp in ("", served):
-                body = {"text": f"Forged by {name} at {bool(tcp)}"}
-                said = ask(shared, "/v1/remember", body, tcp=tcp, headers=forged)
-                assert said.body["channel"] == "agent"
-                assert said.body["source_ref"].startswith("agent:")
-        forged = {"X-Forwarded-For": f"pid:{child.pid}"}
-        assert ask(shared, "/v1/ping", {}, tcp=served, headers=forged).status == 401
+                body = {"text": f"Forged by {name} at {tcp or 'the socket'}"}
+                said = ask(desk, "/v1/remember", body, tcp=tcp, headers=forged).body
+                assert said["channel"] == "agent" and "aider" not in said["source_ref"]
+            forged.pop("Authorization")
+            assert ask(desk, "/v1/ping", {}, tcp=served, headers=forged).status == 401
     finally:
         child.kill()
         child.wait()

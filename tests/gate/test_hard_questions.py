@@ -4,11 +4,15 @@ Expected: `name`, that record on top without a flag; `name?`, on top and a flag 
 abstain; `-reason`, an abstain for that reason. `~name`: an abstain or that record with a flag.
 """
 
+import importlib
 from typing import Any
 
 import pytest
 
 from braincore.model.outcomes import Abstain, Answer
+from braincore.model.said import said
+from braincore.recall.about import about
+from braincore.recall.question import parse_question
 
 TABLE = """
 # wrong-number twins
@@ -213,3 +217,17 @@ def test_the_table_is_large() -> None:
 @pytest.mark.parametrize(("question", "expected"), rows())
 def test_hard_question(small: Any, question: str, expected: str) -> None:
     assert verdict(small.ask(question), expected, small.name) == ""
+
+
+def test_the_quick_look_turns_nothing_away(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = "braincore.recall.about"
+    quick = importlib.import_module(module)._far
+    monkeypatch.setattr(f"{module}._far", lambda *given: False)
+    accepted = 0
+    for row in rows():
+        question = parse_question(str(row.values[0]))
+        for record in small.records.values():
+            if about(question, record).accepted:
+                accepted += 1
+                assert not quick(question, record, said(record)), (question.text, record.text)
+    assert accepted > len(rows()) / 3

@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import json
 import re
 import secrets
 from collections.abc import AsyncIterator, Callable
@@ -18,12 +19,13 @@ _SESSION = re.compile(r"[0-9a-f]{1,32}")
 
 
 class Streams:
-    """The open sessions of stdio relays; `close` ends them."""
+    """The open sessions of stdio relays. `close` has them finish what they took; the last line of
+    a session, `{"taken": N}`, tells the relay how many of its lines that were, so that it can say
+    the others to the next owner."""
 
     def __init__(self, busy: Callable[[], AbstractContextManager[None]]) -> None:
         self._busy = busy
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._closed = False
+        self._closing = asyncio.Event()
 
     async def serve(
         self, brain: Callable[[], Brain], session: str, receive: Receive, send: Send
@@ -37,40 +39,45 @@ class Streams:
         async def write(text: str) -> None:
             await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
 
-        work = server.serve_lines(server.Session(brain, self._busy, name), _lines(receive), write)
-        task: asyncio.Task[None] = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        try:
-            if self._closed:
-                task.cancel()
-            await task
-        except asyncio.CancelledError:
-            if not self._closed:
-                raise
-        finally:
-            self._tasks.discard(task)
+        lines = _Lines(receive, self._closing)
+        await server.serve_lines(server.Session(brain, self._busy, name), aiter(lines), write)
+        if self._closing.is_set():
+            await write(json.dumps({"taken": lines.taken}) + "\n")
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def close(self) -> None:
-        """End every session. Call it in the loop's thread."""
-        self._closed = True
-        for task in self._tasks:
-            task.cancel()
+        """Take no more. Call it in the loop's thread."""
+        self._closing.set()
 
 
-async def _lines(receive: Receive) -> AsyncIterator[str]:
-    pending = b""
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return
-        pending += message.get("body", b"")
-        *lines, pending = pending.split(b"\n")
-        for line in lines:
-            if line.strip():
-                yield line.decode("utf-8", "replace") + "\n"
-        if not message.get("more_body", False):
-            return
+class _Lines:
+    """The lines of a request's body, until it ends or no more are wanted."""
+
+    def __init__(self, receive: Receive, closing: asyncio.Event) -> None:
+        self._receive = receive
+        self._closing = closing
+        self.taken = 0
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        pending = b""
+        closing = asyncio.ensure_future(self._closing.wait())
+        try:
+            while not self._closing.is_set():
+                message = asyncio.ensure_future(self._receive())
+                await asyncio.wait((message, closing), return_when=asyncio.FIRST_COMPLETED)
+                if not message.done():
+                    message.cancel()
+                    return
+                part = message.result()
+                pending += part.get("body", b"")
+                *lines, pending = pending.split(b"\n")
+                for line in lines:
+                    self.taken += 1
+                    yield line.decode("utf-8", "replace") + "\n"
+                if part["type"] != "http.request" or not part.get("more_body", False):
+                    return
+        finally:
+            closing.cancel()
 
 
 class Http:

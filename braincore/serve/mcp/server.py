@@ -27,6 +27,7 @@ from braincore.errors import BraincoreError
 from braincore.model.axes import Channel
 from braincore.serve.mcp.results import result_of
 from braincore.serve.mcp.tools import INSTRUCTIONS, TOOLS, Tool, listed
+from braincore.serve.timing import timed
 from braincore.serve.verbs import VERBS
 
 __all__ = ["Session", "http_app", "make_server", "serve_lines"]
@@ -65,7 +66,7 @@ def make_server(session_of: Callable[[ServerRequestContext[Any]], Session]) -> S
         session = session_of(ctx)
         client = ctx.session.client_params
         name = client.client_info.name if client is not None else ""
-        with session.busy():
+        with session.busy(), timed(f"mcp/{tool.name}"):
             return await anyio.to_thread.run_sync(
                 _call, tool, params.arguments or {}, session, _client_name(name)
             )

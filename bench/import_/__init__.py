@@ -1,0 +1,1 @@
+"""What importing many records costs."""

@@ -1,0 +1,1 @@
+"""What the stdio MCP server costs until its first answers, and for each call."""

@@ -1,0 +1,1 @@
+"""Does recall find the right record, and does fusing lists help: turns and functions."""

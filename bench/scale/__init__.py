@@ -1,0 +1,1 @@
+"""How everything grows with the number of records."""

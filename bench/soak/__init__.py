@@ -1,0 +1,1 @@
+"""Many sessions, hooks and commands on one repository at once, for minutes."""

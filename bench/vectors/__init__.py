@@ -1,0 +1,1 @@
+"""What nearest neighbours cost, exact and from a graph."""

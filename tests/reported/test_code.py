@@ -1,0 +1,109 @@
+"""Code, 26 to 33, as far as the code index goes, through the command line."""
+
+import json
+from typing import Any
+
+import pytest
+
+TWINS = (
+    "class Point:\n"
+    "    @property\n    def x(self):\n        return self._x\n\n"
+    "    @x.setter\n    def x(self, value):\n        self._x = value\n\n\n"
+    "try:\n    def load(path):\n        return 1\n"
+    "except ImportError:\n    def load(path, mode):\n        return 2\n\n\n"
+    "def first():\n    def inner():\n        return 1\n    return inner\n\n\n"
+    "def second():\n    def inner():\n        return 2\n    return inner\n"
+)
+
+
+def symbols(brain: Any) -> int:
+    brain.run("index")
+    return int(brain.json("status")["symbols"])
+
+
+def test_what_only_looks_alike_is_counted_apart(brain: Any) -> None:
+    before = symbols(brain)
+    brain.write({"foo-bar.py": TWINS, "foo_bar.py": TWINS})
+    # Point, x twice, load twice, first, second and the inner of each: nine a file.
+    assert symbols(brain) - before == 18
+    assert brain.json("rebuild")["equal"] is True
+
+
+@pytest.mark.parametrize(
+    "name", ["café.py", "a -> b.py", "tab\tname.py", "BOSS血条.py", "cafe\u0301.py", 'q"uote.py']
+)
+def test_odd_names_are_names_like_any_other(shared: Any, name: str) -> None:
+    shared.write({name: "def odd_one(x):\n    return x\n"})
+    shared.run("index")
+    assert shared.json("related", f"{name}::odd_one")["ref"] == f"{name}::odd_one"
+    stored = shared.json(
+        "remember", "The odd one returns what it got", "--symbol", f"{name}::odd_one"
+    )
+    assert stored["outcome"] == "stored"
+
+
+@pytest.mark.parametrize("text", ["utf-16", "utf-8-sig", "crlf"])
+def test_encodings_and_line_ends_change_no_symbol(shared: Any, text: str) -> None:
+    code = "def plain(x):\n    return x\n"
+    raw = code.replace("\n", "\r\n").encode() if text == "crlf" else code.encode(text)
+    shared.write({f"enc_{text}.py": raw})
+    shared.run("index")
+    assert shared.json("related", f"enc_{text}.py::plain")["ref"] == f"enc_{text}.py::plain"
+
+
+def test_a_syntax_error_costs_itself_and_is_said(brain: Any) -> None:
+    before = symbols(brain)
+    good = "".join(f"def f{n}(x):\n    return x\n\n\n" for n in range(20))
+    brain.write({"broken.py": good + "def broken(:\n    pass\n\n\n" + good.replace("f", "g")})
+    brain.write({"fine.py": "def fine():\n    return 1\n"})
+    assert symbols(brain) - before >= 21
+    assert brain.json("status")["files_with_syntax_errors"] == 1
+
+
+def test_after_rename_revert_and_delete_nothing_old_is_left(brain: Any) -> None:
+    before = symbols(brain)
+    code = "def old_name(x):\n    return x\n"
+    brain.write({"moves.py": code})
+    brain.run("index")
+    brain.write({"moves.py": code.replace("old_name", "new_name")})
+    brain.run("index")
+    assert "old_name" in brain.error("related", "moves.py::old_name")
+    brain.write({"moves.py": code})
+    brain.run("index")
+    assert "new_name" in brain.error("related", "moves.py::new_name")
+    (brain.root / "moves.py").rename(brain.root / "moved.py")
+    brain.run("index")
+    assert brain.json("related", "moved.py::old_name")["ref"] == "moved.py::old_name"
+    assert brain.error("related", "moves.py::old_name")
+    (brain.root / "moved.py").unlink()
+    assert symbols(brain) == before
+    assert brain.error("related", "moved.py::old_name")
+
+
+def test_bundles_and_binaries_do_not_hold_the_index_up(brain: Any) -> None:
+    before = symbols(brain)
+    bundle = "!function(e){" + "var a=function(t){return t+1};" * 160_000 + "}();"
+    brain.write(
+        {"bundle.min.js": bundle, "data.py": b"\0\xff" * 2_500_000, "deep.js": "[" * 100_000}
+    )
+    brain.write({"after.py": "def after():\n    return 1\n"})
+    assert symbols(brain) - before >= 1
+    assert brain.json("related", "after.py::after")["ref"] == "after.py::after"
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("缓存使用内存数据库", "缓存"),
+        ("部署脚本在夜间运行", "部署脚本"),
+        ("キャッシュは夜に消える", "キャッシュ"),
+        ("parseHttpHeader splits at the colon", "http header"),
+        ("Миграции запускаются вручную", "миграция"),
+        ("Сервер журналов стоит в подвале", "сервера журнала"),
+    ],
+)
+def test_words_of_every_script_find_what_is_on_record(shared: Any, said: str, asked: str) -> None:
+    kept = shared.remember(said)
+    answer = shared.json("recall", asked)
+    known = {r["id"] for r in (*answer["facts"], *answer["rejected"])}
+    assert kept in known, json.dumps(answer, ensure_ascii=False)

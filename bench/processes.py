@@ -12,6 +12,7 @@ from types import FrameType
 __all__ = ["cpu_of", "disk_of", "family", "profiled", "resident"]
 
 SAMPLE_SECONDS = 0.002
+SWITCH_SECONDS = 0.0001
 IDLE = frozenset({"wait", "wait_for", "_wait_for_tstate_lock", "join", "sleep", "acquire"})
 
 
@@ -85,12 +86,16 @@ def profiled(action: Callable[[], object], *, own: bool = False, count: int = 10
                 depths.update(stack)
 
     sampler = threading.Thread(target=look, daemon=True)
+    switch = sys.getswitchinterval()
+    # Else the sampler only gets a turn where a thread lets go of the GIL: in system calls.
+    sys.setswitchinterval(SWITCH_SECONDS)
     sampler.start()
     try:
         action()
     finally:
         ended.set()
         sampler.join()
+        sys.setswitchinterval(switch)
     # Of several with the same count the deepest does the work.
     deepest: dict[int, str] = {}
     for name in sorted(seen, key=lambda n: depths[n] / seen[n]):

@@ -170,7 +170,10 @@ def recalled(
     once("is anybody there?")
     found.clear()
     times = [once(text) for text in asked]
-    note += f"; {sum(isinstance(f, Abstain) for f in found)} of {len(asked)} abstained"
+    for what, kind in (("answered", Answer), ("abstained, which writes a task", Abstain)):
+        some = [t for t, f in zip(times, found, strict=True) if isinstance(f, kind)]
+        if some:
+            note += f"; {len(some)} {what}: p50 {median(some):.1f}, p95 {p95(some):.1f}"
     fresh = [text.replace("rows", "lines") for text in asked[:AGAIN]]
     grown.note(f"recall_{name}_p50", median(times), "ms CPU", None, note)
     again: Callable[[], object] = lambda: [once(text) for text in fresh]  # noqa: E731

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from braincore.brain.projector import Changes, Chores, Projector
 from braincore.brain.semantic import Semantic
-from braincore.brain.waits import waiting
+from braincore.brain.waits import Watched, waiting
 from braincore.errors import StoreError
 from braincore.graph.store import GraphStore
 from braincore.index.keyword import KeywordIndex
@@ -56,7 +56,8 @@ class Keeper:
     def __init__(self, place: Place, clock: Callable[[], datetime], *, fsync: bool = False) -> None:
         self.place = place
         self.clock = clock
-        self.lock = threading.RLock()
+        lock = threading.RLock()
+        self.lock = Watched(lock, "lock")
         store = place.store
         try:
             store.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -77,7 +78,7 @@ class Keeper:
         self._closed = False
         chores = Chores(self._put_files, self._chores_due, self._do_chores, self._settle)
         self.semantic = Semantic(store / "index" / "vectors", self._snapshot)
-        self._projector = Projector(store, self.lock, self.journal, self.table, chores)
+        self._projector = Projector(store, lock, self.journal, self.table, chores)
 
     def _load_table(self) -> Table:
         """Every record of the head, parsed only where the row cache doesn't know the blob."""

@@ -391,7 +391,7 @@ class Projector:
         if len(fresh) >= BULK:
             if rest:
                 apply_records(graph, rest, bodies_of, reached)
-            with graph.unhurried(), graph.transaction():
+            with graph.room_for(len(fresh)), graph.unhurried(), graph.transaction():
                 add_records(graph, fresh, bodies_of, head, pointing_at)
         elif changes:
             apply_records(graph, changes, bodies_of, head, pointing_at)

@@ -31,6 +31,8 @@ BATCH = 16
 SAVE_SECONDS = 5.0
 """After so long without a new row the rows are written."""
 SAVE_AT_MOST_SECONDS = 60.0
+DELAY_SECONDS = 3.0
+"""An owner that just started has more urgent things to do than to load a model nobody asks."""
 READY_SECONDS = 5.0
 """A question waits at most so long for a model that is loading."""
 RETRY_SECONDS = 60.0
@@ -96,7 +98,7 @@ class Semantic:
         self._ready: _Ready | None = None
         self._due: dict[str, Record | None] = {}
         self._problem = ""
-        self._stop = False
+        self._asked = self._stop = False
         self._thread: threading.Thread | None = None
         self._questions: dict[tuple[Wanted, str], Vectors] = {}
 
@@ -176,6 +178,9 @@ class Semantic:
         with self._state:
             if self._wanted[0] == "none":
                 return None
+            if not self._asked:
+                self._asked = True
+                self._state.notify_all()
             self._state.wait_for(
                 lambda: self._current is not None or self._problem or self._stop, READY_SECONDS
             )
@@ -235,6 +240,10 @@ class Semantic:
             wanted = self._wanted
             if self._ready is None and wanted == NONE:
                 self._state.wait_for(lambda: self._stop or self._wanted != NONE)
+            elif self._ready is None and not (self._asked or self._problem):
+                self._state.wait_for(
+                    lambda: self._stop or self._asked or self._wanted != wanted, DELAY_SECONDS
+                )
             elif self._problem:
                 self._state.wait_for(
                     lambda: self._stop or self._wanted != wanted or not self._problem, RETRY_SECONDS

@@ -1,11 +1,12 @@
 """What a request waited for, so that a slow one can say it."""
 
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["noting_waits", "waiting"]
+__all__ = ["Watched", "noting_waits", "waiting"]
 
 _noted: ContextVar[dict[str, float] | None] = ContextVar("noted", default=None)
 
@@ -31,3 +32,19 @@ def waiting(what: str) -> Iterator[None]:
     finally:
         if noted is not None:
             noted[what] = noted.get(what, 0.0) + time.monotonic() - began
+
+
+class Watched:
+    """A lock for `with`; who has to wait for it notes that."""
+
+    def __init__(self, lock: threading.RLock, name: str) -> None:
+        self._lock = lock
+        self._name = name
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            with waiting(self._name):
+                self._lock.acquire()
+
+    def __exit__(self, *problem: object) -> None:
+        self._lock.release()

@@ -106,7 +106,7 @@ def load_everything(
             edges[str(edge.type), table, end].append((record.id, value, float(edge.strength)))
     happened = {e.id: list(event_row(e).values()) for e in events}
     there = {row[0] for rows in nodes.values() for row in rows}
-    with graph.unhurried(), graph.transaction():
+    with graph.room_for(len(there)), graph.unhurried(), graph.transaction():
         for table, rows in nodes.items():
             graph.load(table, rows)
         graph.load("Entity", [[name] for name in ends["Entity"]])

@@ -25,6 +25,11 @@ from braincore.errors import StoreError
 __all__ = ["GraphStore"]
 
 BUFFER_POOL = 64 << 20
+"""The least the engine works with; pages it needs at once must fit, and it takes no more than the
+file has, so a small graph stays small."""
+MOST_POOL = 4 << 30
+ROW_BYTES = 6000
+"""What a new record and its edges need in the pool while they are loaded (measured, 100k)."""
 MAX_DB = 8 << 30
 QUERY_SECONDS = 10
 
@@ -53,6 +58,8 @@ class GraphStore:
         self._prepared: dict[str, Any] = {}
         self._depth = 0
         self._unhurried = 0
+        self._expected = 0
+        self._torn = False
         self._opening = path.with_name(path.name + ".opening")
         self._key = str(path.absolute())
         with _registry:
@@ -112,7 +119,9 @@ class GraphStore:
         if fresh:
             self._set_aside()  # a stray log without its database stops it from opening
         self._opening.touch(mode=0o600)
-        db = kuzu.Database(str(self.path), buffer_pool_size=BUFFER_POOL, max_db_size=MAX_DB)
+        size = 0 if fresh else self.path.stat().st_size
+        self._pool = min(MOST_POOL, max(BUFFER_POOL, size + self._expected * ROW_BYTES))
+        db = kuzu.Database(str(self.path), buffer_pool_size=self._pool, max_db_size=MAX_DB)
         connection = kuzu.Connection(db, num_threads=1)
         connection.set_query_timeout(QUERY_SECONDS * 1000)
         try:
@@ -210,7 +219,34 @@ class GraphStore:
                     name = str(file).replace("\\", "\\\\").replace("'", "\\'")
                     self._connection.execute(f"COPY {table} FROM '{name}' ({options})").close()
             except (OSError, *ENGINE_FAULTS) as error:
+                self._torn = True
                 raise StoreError(str(self.path), str(error)) from None
+
+    @contextlib.contextmanager
+    def room_for(self, rows: int) -> Iterator[None]:
+        """A pool large enough to load so many records; outside of any transaction. Where that is
+        more than there is, the file is opened again, and once more afterwards."""
+        with self.lock:
+            needed = self.path.stat().st_size + rows * ROW_BYTES
+            if needed <= self._pool or self._pool == MOST_POOL:
+                yield
+                return
+            fresh, self._expected = self.fresh, rows
+            try:
+                self._again()
+            finally:
+                self._expected = 0
+            self.fresh = fresh
+            yield
+            self._again()  # not after a failure: then the caller sets the file aside
+
+    def _again(self) -> None:
+        """Close the file and open it, with the pool that is right for it now."""
+        self._disconnect()
+        try:
+            self._db, self._connection = self._connect()
+        except (OSError, *ENGINE_FAULTS) as error:
+            raise StoreError(str(self.path), str(error)) from None
 
     @contextlib.contextmanager
     def unhurried(self) -> Iterator[None]:
@@ -253,6 +289,9 @@ class GraphStore:
     def _disconnect(self) -> None:
         self._prepared.clear()
         if self._connection is not None:
+            if self._torn:  # the checkpoint of a closing database crashes after a COPY that failed
+                self._connection.execute("CALL force_checkpoint_on_close=false").close()
+                self._torn = False
             self._connection.close()
             self._db.close()
             self._connection = self._db = None

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from braincore.model.axes import EdgeType, Kind
 from braincore.model.records import Claim, Decision, Failure, Record, Review, Task
 from braincore.model.refs import RefType, path_of_ref, ref_type
+from braincore.model.said import code_refs
 from braincore.model.words import joined_name, name_key, statement_words
 
 __all__ = ["Keys", "Table", "keys_of", "text_key"]
@@ -65,6 +66,7 @@ class Table:
         self._reviews_of: defaultdict[str, set[str]] = defaultdict(set)
         self._by_claim: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._by_decided: defaultdict[str, set[str]] = defaultdict(set)
+        self._code_refs: dict[str, frozenset[str]] = {}
         self._unsorted: set[Kind] = set()
         self._last = _EPOCH
         known = known or {}
@@ -100,6 +102,8 @@ class Table:
         self._rows[record.id] = record
         self._keys[record.id] = keys
         ordered[record.id] = None
+        if refs := code_refs(record):
+            self._code_refs[record.id] = refs
         for found in self._places(record):
             found.add(record.id)
         self._last = max(self._last, record.created_at)
@@ -113,6 +117,7 @@ class Table:
         del self._rows[record_id], self._keys[record_id], self._by_kind[old.kind][record_id]
 
     def _unlink(self, old: Record) -> None:
+        self._code_refs.pop(old.id, None)
         for found in self._places(old):
             found.discard(old.id)
 
@@ -195,9 +200,14 @@ class Table:
         rows = [self._rows[i] for i in sorted(self._reviews_of.get(record_id, ()))]
         return [(r, r.body) for r in rows if isinstance(r.body, Review)]
 
-    def disputed(self) -> set[str]:
-        """The ids that undecided reviews name."""
-        return {record_id for record_id, reviews in self._reviews_of.items() if reviews}
+    def disputed(self) -> list[Record]:
+        """The records that undecided reviews name."""
+        named = [i for i, reviews in self._reviews_of.items() if reviews]
+        return [self._rows[i] for i in named if i in self._rows]
+
+    def with_code(self) -> list[tuple[Record, frozenset[str]]]:
+        """The records that govern code or are about it, with its references."""
+        return [(self._rows[i], refs) for i, refs in self._code_refs.items()]
 
     def open_tasks(self) -> list[tuple[Record, Task]]:
         """The brain tasks that are still open."""

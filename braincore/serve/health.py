@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from importlib import metadata
@@ -23,7 +23,6 @@ from braincore.model.axes import Channel, Kind, Lifecycle, TruthStatus
 from braincore.model.edits import Edit, Verdict
 from braincore.model.outcomes import Abstain, Answer
 from braincore.model.records import Record
-from braincore.model.said import code_refs
 from braincore.serve.timing import slow_requests, uptime
 
 __all__ = ["doctor", "status"]
@@ -37,13 +36,13 @@ def status(brain: Brain, caller: Caller) -> shapes.Status:
     rules = brain.rules()
     files, symbols, errors = brain.code.counts()
     with brain.keeper.lock:
-        rows = list(brain.table)
+        states = _states(brain.table)
         tasks = len(brain.table.open_tasks())
-        disputed = [r for i in brain.table.disputed() if (r := brain.table.get(i))]
+        disputed = sum(map(_believed, brain.table.disputed()))
+        coded = [refs for r, refs in brain.table.with_code() if _believed(r)]
         usage = brain.keeper.usage
         head = brain.keeper.journal.head
     asked = usage.recalls
-    believed = [r for r in rows if _believed(r)]
     http, http_problem = _http(brain.place.store)
     return {
         "version": __version__,
@@ -54,12 +53,12 @@ def status(brain: Brain, caller: Caller) -> shapes.Status:
         "uptime_seconds": round(uptime(), 1),
         "http": http or None,
         "http_problem": http_problem,
-        "records": len(rows),
-        "kinds": _counted(Kind, (r.kind for r in rows)),
-        "lifecycle": _counted(Lifecycle, (r.lifecycle for r in rows)),
-        "truth": _counted(TruthStatus, (r.truth_status for r in rows)),
-        "freshness": _freshness(brain, believed),
-        "contradiction_rate": _share(sum(map(_believed, disputed)), len(believed)),
+        "records": sum(n for _, n in states),
+        "kinds": _counted((r.kind, n) for r, n in states),
+        "lifecycle": _counted((r.lifecycle, n) for r, n in states),
+        "truth": _counted((r.truth_status, n) for r, n in states),
+        "freshness": _freshness(brain, coded),
+        "contradiction_rate": _share(disputed, sum(n for r, n in states if _believed(r))),
         "recalls": asked,
         "abstain_rate": _share(usage.abstains, asked),
         "open_tasks": tasks,
@@ -82,10 +81,25 @@ def status(brain: Brain, caller: Caller) -> shapes.Status:
     }
 
 
-def _counted(vocabulary: type[StrEnum], words: Iterable[StrEnum]) -> dict[str, int]:
-    # By identity: the hash of an enumeration is Python code, and there may be 100k records.
-    counts = Counter(map(id, words))
-    return {str(word): n for word in sorted(vocabulary) if (n := counts[id(word)])}
+def _states(rows: Iterable[Record]) -> list[tuple[Record, int]]:
+    """One record of each kind, lifecycle and truth that go together, and how many are like it."""
+    found: dict[tuple[int, int, int], list[Record]] = {}
+    for row in rows:
+        # By identity: the hash of an enumeration is Python code, and there may be 100k records.
+        key = id(row.kind), id(row.lifecycle), id(row.truth_status)
+        alike = found.get(key)
+        if alike is None:
+            found[key] = [row]
+        else:
+            alike.append(row)
+    return [(alike[0], len(alike)) for alike in found.values()]
+
+
+def _counted(words: Iterable[tuple[StrEnum, int]]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for word, count in words:
+        counts[str(word)] += count
+    return dict(sorted(counts.items()))
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -101,11 +115,10 @@ def _believed(record: Record) -> bool:
     )
 
 
-def _freshness(brain: Brain, rows: Iterable[Record]) -> float | None:
+def _freshness(brain: Brain, refs_of: Sequence[frozenset[str]]) -> float | None:
     """The share of records with code references whose code is all there."""
-    refs_of = [refs for r in rows if r.edges and (refs := code_refs(r))]
-    gone = brain.code.gone({ref for refs in refs_of for ref in refs})
-    return _share(sum(gone.isdisjoint(refs) for refs in refs_of), len(refs_of))
+    gone = brain.code.gone(frozenset().union(*refs_of))
+    return _share(sum(map(gone.isdisjoint, refs_of)), len(refs_of))
 
 
 def _vectors(brain: Brain) -> shapes.VectorsStatus:

@@ -59,7 +59,7 @@ def _named(action: argparse.Action) -> str:
     value = _cell(str(action.metavar or action.dest.upper()))
     shown = "" if action.nargs == 0 else f" {value}"
     if not action.option_strings:
-        return f"`{action.metavar or action.dest}`"
+        return f"`{_cell(str(action.metavar or action.dest))}`"
     return ", ".join(f"`{name}{shown}`" for name in action.option_strings)
 
 

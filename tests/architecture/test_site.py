@@ -41,7 +41,8 @@ def test_reference_has_every_verb_tool_and_argument() -> None:
         for action in parser_of(verb)._actions:
             assert action.help, f"{verb} {action.dest} has no help"
             if action.dest not in ("help", "json", "debug", "path"):
-                assert (action.option_strings or [action.metavar or action.dest])[0] in section
+                name = [*action.option_strings, str(action.metavar or action.dest)][0]
+                assert name.replace("|", " or ") in section, name
     for tool in TOOLS:
         section = mcp.partition(f"\n## {tool.name}\n")[2].partition("\n## ")[0]
         assert all(f"| `{name}` |" in section for name in tool.properties), tool.name

@@ -10,7 +10,7 @@ import pytest
 
 from braincore.errors import StoreError
 from braincore.graph import store as module
-from braincore.graph.store import GraphStore
+from braincore.graph.store import BUFFER_POOL, ROW_BYTES, GraphStore
 
 
 def fill(graph: GraphStore, name: str = "Redis") -> None:
@@ -215,3 +215,38 @@ def test_threads_take_turns(graph: GraphStore) -> None:
     for thread in threads:
         thread.join()
     assert len(names(graph)) == 20
+
+
+def test_a_load_that_failed_harms_nothing(tmp_path: Path) -> None:
+    # The engine crashes at its closing checkpoint after a COPY that was rolled back.
+    script = f"""
+from pathlib import Path
+from braincore.errors import StoreError
+from braincore.graph.store import GraphStore
+graph = GraphStore(Path({str(tmp_path)!r}) / "graph.kuzu")
+rows = [[f"e{{n}}"] for n in range(200)]
+for _ in range(10):
+    try:
+        with graph.transaction():
+            graph.load("Entity", rows)
+            graph.load("Entity", rows)
+    except StoreError:
+        graph.renew()
+    with graph.transaction():
+        graph.load("Entity", rows)
+print(graph.run("MATCH (e:Entity) RETURN count(e)"))
+graph.close()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "[[200]]\n"), done.stderr
+
+
+def test_room_is_made_for_many_and_given_back(tmp_path: Path) -> None:
+    graph = GraphStore(tmp_path / "graph.kuzu")
+    with graph.room_for(50_000):
+        assert graph._pool >= 50_000 * ROW_BYTES > BUFFER_POOL
+        with graph.transaction():
+            graph.load("Entity", [[f"e{n}"] for n in range(50_000)])
+    assert graph._pool == BUFFER_POOL
+    assert graph.run("MATCH (e:Entity) RETURN count(e)") == [[50_000]]
+    graph.close()

@@ -250,7 +250,7 @@ def test_what_is_advertised_can_be_listed(session: Session) -> None:
     assert set(capabilities) <= {"tools", "experimental"} and not capabilities.get("experimental")
     assert session.ask("tools/list")["result"]["tools"]
     assert "nextCursor" not in session.ask("tools/list", cursor="x")["result"]
-    for method in ("resources/list", "prompts/list", "logging/setLevel"):
+    for method in ("resources/list", "resources/templates/list", "prompts/list"):
         assert session.ask(method)["error"]["code"] == -32601
 
 
@@ -268,10 +268,10 @@ def test_worktrees_and_links_share_the_owner_and_keep_their_place(brain: Any, ow
     assert len(owners(brain.folder)) == 1
 
 
-def test_a_folder_that_goes_away_is_said(brain: Any) -> None:
-    folder = brain.root / "sub"
+def test_a_folder_that_goes_away_is_said(shared: Any) -> None:
+    folder = shared.root / "sub"
     folder.mkdir()
-    session = Session(brain, root=folder)
+    session = Session(shared, root=folder)
     folder.rmdir()
     assert "was deleted" in session.refused("recall", query="Which port?")
     session.end()
@@ -290,22 +290,20 @@ def test_a_store_that_goes_away_is_said(brain: Any, until: Any) -> None:
     session.end()
 
 
-def test_no_home_and_hardly_an_environment(brain: Any) -> None:
-    brain.run("stop")
-    kept = {"LANG": "C"}
-    with contextlib.ExitStack() as stack:
-        patch = stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setattr(brain, "env", kept)
-        session = Session(brain)
+def test_no_home_and_hardly_an_environment(shared: Any) -> None:
+    shared.run("stop")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shared, "env", {"LANG": "C"})
+        session = Session(shared)
         stored = session.call("remember", text="Кэш это Redis", target="кэш")
         assert stored["outcome"] == "stored"
         session.end()
 
 
 def test_a_short_prompt_costs_next_to_nothing(shared: Any) -> None:
-    rows = [{"text": f"Hi from machine {n}", "target": f"machine_{n}"} for n in range(1500)]
+    rows = [{"text": f"Hi from machine {n}", "target": f"machine_{n}"} for n in range(600)]
     (shared.root / "many.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    assert shared.json("import", "many.jsonl")["stored"] == 1500
+    assert shared.json("import", "many.jsonl")["stored"] == 600
     for prompt in ("hi", "Hi", "ok", "", "machine"):
         event = shared.payload("UserPromptSubmit") | {"prompt": prompt}
         assert len(shared.hook(event).stdout) < 4000, prompt

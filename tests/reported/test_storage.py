@@ -21,9 +21,9 @@ def brought_in(brain: Any, text: str, code: int = 0) -> dict[str, Any]:
     return dict(brain.json("import", "notes.jsonl", code=code))
 
 
-def test_sessions_started_at_once_share_one_owner(brain: Any, owners: Any) -> None:
-    brain.run("stop")
-    sessions = [Session(brain) for _ in range(8)]
+def test_sessions_started_at_once_share_one_owner(shared: Any, owners: Any) -> None:
+    shared.run("stop")
+    sessions = [Session(shared) for _ in range(8)]
     sent = [
         one.send(
             "tools/call",
@@ -35,26 +35,28 @@ def test_sessions_started_at_once_share_one_owner(brain: Any, owners: Any) -> No
     answers = [one.read() for one in sessions]
     assert [a["id"] for a in answers] == sent
     ids = {a["result"]["structuredContent"]["id"] for a in answers}
-    assert len(ids) == 8 and ids <= brain.logged()
-    assert len(owners(brain.folder)) == 1
+    assert len(ids) == 8 and ids <= shared.logged()
+    assert len(owners(shared.folder)) == 1
     for one in sessions:
         assert one.end() == (b"", b"")
 
 
-def test_two_processes_store_all_they_say(brain: Any) -> None:
+def test_two_processes_store_all_they_say(shared: Any) -> None:
+    before = shared.json("status")["records"]
     loop = (
         "import sys, braincore\n"
-        "brain = braincore.open('.')\n"
+        "shared = braincore.open('.')\n"
         "for n in range(20):\n"
-        "    said = brain.remember(f'Writer {sys.argv[1]} says {n}', target=f'w{sys.argv[1]}_{n}')\n"
+        "    text = f'Writer {sys.argv[1]} says {n}'\n"
+        "    said = shared.remember(text, target=f'w{sys.argv[1]}_{n}')\n"
         "    assert said['outcome'] == 'stored', said\n"
     )
     writers = [
-        subprocess.Popen([sys.executable, "-c", loop, name], cwd=brain.root, env=brain.env)
+        subprocess.Popen([sys.executable, "-c", loop, name], cwd=shared.root, env=shared.env)
         for name in "ab"
     ]
     assert [w.wait(60) for w in writers] == [0, 0]
-    assert brain.json("status")["records"] == 40
+    assert shared.json("status")["records"] == before + 40
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_two_processes_store_all_they_say(brain: Any) -> None:
         {"lifecycle": "archived"},
         {"truth_status": "deprecated"},
         {"superseded_by": ["fact-01AAAAAAAAAAAAAAAAAAAAAAAA"]},
-        {"valid_until": "2020-01-01"},
+        {"valid_from": "2019-01-01", "valid_until": "2020-01-01"},
         {"valid_from": "2090-01-01"},
     ],
     ids=str,
@@ -83,23 +85,27 @@ def test_an_older_export_never_wins(shared: Any, old: dict[str, Any]) -> None:
 GONE = {"lifecycle", "truth_status", "superseded_by"}
 
 
-def test_conflict_markers_are_rejected_and_what_lies_between_is_told_apart(brain: Any) -> None:
+def test_conflict_markers_are_rejected_and_what_lies_between_is_told_apart(shared: Any) -> None:
     rows = [one_line(text=f"Shift {n} begins at {n}", target=f"shift_{n}") for n in range(2)]
     text = "\n".join(["<<<<<<< HEAD", rows[0], "=======", rows[1], ">>>>>>> theirs"])
-    body = brought_in(brain, text, code=1)
+    body = brought_in(shared, text, code=1)
     assert body["stored"] == 2 and [r["line"] for r in body["rejected"]] == [1, 3, 5]
 
 
-def test_conflict_markers_in_a_record_file_are_said_and_lose_nothing(brain: Any) -> None:
-    kept = brain.remember("Staging uses port 8443", "staging_port")
-    brain.kept(kept)
-    [file] = (brain.root / ".braincore" / "memory").rglob(f"{kept}.md")
+def test_conflict_markers_in_a_record_file_are_said_and_lose_nothing(
+    shared: Any, until: Any
+) -> None:
+    kept = shared.remember("Reviews need two people", "review_people")
+    shared.kept(kept)
+    [file] = (shared.root / ".braincore" / "memory").rglob(f"{kept}.md")
     text = file.read_text()
     file.write_text(f"<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> theirs\n")
-    assert [f["id"] for f in brain.json("recall", QUESTION)["facts"]] == [kept]
-    brain.remember("Production uses port 443", "production_port")
+    assert [f["id"] for f in shared.json("recall", "review_people")["facts"]] == [kept]
+    shared.remember("Production uses port 443", "production_port")
     assert file.read_text().startswith("<<<<<<<"), "a person's file is left in place"
-    assert file.name in json.dumps(brain.json("status"))
+    found = until(lambda: shared.json("status")["hand_edited"], "the edit is noticed")
+    assert [path.endswith(file.name) for path in found] == [True]
+    file.write_text(text)
 
 
 TIMES = {
@@ -112,14 +118,14 @@ TIMES = {
 }
 
 
-def test_times_in_every_spelling_are_one_moment(brain: Any) -> None:
+def test_times_in_every_spelling_are_one_moment(shared: Any) -> None:
     rows = [
         one_line(text=f"Era {n} began", target=f"era_{n}", valid_from=t)
         for n, t in enumerate(TIMES)
     ]
-    assert brought_in(brain, "\n".join(rows))["stored"] == len(TIMES)
+    assert brought_in(shared, "\n".join(rows))["stored"] == len(TIMES)
     for number, moment in enumerate(TIMES.values()):
-        [fact] = brain.json("recall", f"era_{number}", "--target", f"era_{number}")["facts"]
+        [fact] = shared.json("recall", f"era_{number}", "--target", f"era_{number}")["facts"]
         assert fact["valid_from"].startswith(moment)
 
 

@@ -8,6 +8,7 @@ from contextvars import copy_context
 import pytest
 
 from braincore.brain import waiting
+from braincore.brain.waits import Watched
 from braincore.serve import timing
 
 
@@ -85,3 +86,29 @@ def test_a_request_that_fails_is_timed_too_and_ten_are_kept(clock: Clock) -> Non
             clock.now += 2
             raise KeyError
     assert [s.verb for s in timing.slow_requests()] == [f"verb-{n}" for n in range(11, 1, -1)]
+
+
+def test_only_who_had_to_wait_for_a_lock_says_so() -> None:
+    raw = threading.RLock()
+    lock = Watched(raw, "lock")
+    with timing.timed("alone") as alone, lock, lock:
+        pass
+    assert alone.waited == {}
+    held, asked = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            asked.wait(30)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(30)
+    with timing.timed("second") as second:
+        threading.Timer(0.05, asked.set).start()
+        with lock:
+            pass
+    thread.join()
+    assert second.waited["lock"] > 0
+    assert raw.acquire(blocking=False)
+    raw.release()

@@ -119,7 +119,7 @@ TOOLS: tuple[Tool, ...] = (
             "why": _STRING,
             "fix": _STRING,
             "evidence": _words("commit:SHA or test:ID that exists"),
-            "fragment": _words("the code that broke"),
+            "fragment": _words("FILE:L1-L2 of the code that broke"),
             "target": _STRING,
         },
         ("title", "broke", "why", "fix", "evidence"),

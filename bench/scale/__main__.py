@@ -15,6 +15,7 @@ from bench.stores import PERSON, brain_of, embedder, import_all, settled, vector
 from bench.write.__main__ import PlainGit
 from braincore import client
 from braincore.brain import Brain, DecisionInput, RecallInput, Statement, open_brain
+from braincore.errors import StoreError
 from braincore.locate import Place
 from braincore.model.outcomes import Abstain, Answer
 from braincore.model.records import Alternative
@@ -48,6 +49,13 @@ class Growth:
                 budget,
                 note=note,
             ),
+        )
+
+    def failed(self, name: str, unit: str, budget: float | None, why: str) -> None:
+        """Note that there is no figure at this level, and why."""
+        say(f"{name}: {why}")
+        self._bench.figure(
+            f"{name}_{self.level}", Figure(None, unit, None, "", budget, note=f"failed: {why}")
         )
 
     def kept(
@@ -191,7 +199,11 @@ def fts(texts: Sequence[str], asked: Sequence[str]) -> str:
 def rebuilt(grown: Growth, brain: Brain, budget: float | None) -> None:
     """`rebuild`: graph and indexes from the journal, both digests included."""
     began = time.perf_counter()
-    spent = spent_in(brain.rebuild, time.process_time)
+    try:
+        spent = spent_in(brain.rebuild, time.process_time)
+    except StoreError as error:  # what else there is to measure at this size is measured still
+        grown.failed("rebuild", "s CPU", budget, str(error))
+        return
     note = f"wall {time.perf_counter() - began:.1f} s"
     grown.kept("rebuild", spent / 1000, "s CPU", budget, brain.rebuild, note)
 

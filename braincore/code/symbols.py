@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tree_sitter import QueryCursor
+from tree_sitter import Node, QueryCursor
 
 from braincore.code import lexer
 from braincore.code.definitions import Definition, definitions
@@ -18,6 +18,8 @@ from braincore.model.symbols import FileSymbols, Symbol
 
 __all__ = ["extract"]
 
+MAX_BARE = 10_000
+
 
 def extract(path: str, data: bytes, language: str, *, project_id: str = "") -> FileSymbols:
     """The symbols and references of one file, in source order; raises GrammarMissing.
@@ -29,6 +31,8 @@ def extract(path: str, data: bytes, language: str, *, project_id: str = "") -> F
     """
     source = decode(data).encode("utf-8", "surrogatepass")
     root = parser_for(language).parse(source).root_node
+    if root.has_error and _is_litter(root):
+        return FileSymbols(path, language, (), (), has_error=True)
     captures = QueryCursor(symbol_query(language)).captures(root)
     if root.has_error:
         captures = recovered(source, language, captures)
@@ -43,6 +47,22 @@ def extract(path: str, data: bytes, language: str, *, project_id: str = "") -> F
         references=references(captures, source, language, found),
         has_error=root.has_error,
     )
+
+
+def _is_litter(root: Node) -> bool:
+    """Whether thousands of bare tokens stand side by side, as in a file of open brackets: a query
+    would look from each of them to the end of the row, with the interpreter's lock held."""
+    large = [root]
+    while large:
+        row = 0
+        node = large.pop()
+        for child in node.children:
+            row = 0 if child.is_named else row + 1
+            if row > MAX_BARE:
+                return True
+            if child.descendant_count > MAX_BARE:
+                large.append(child)
+    return False
 
 
 def _symbol(

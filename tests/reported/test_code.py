@@ -81,10 +81,13 @@ def test_after_rename_revert_and_delete_nothing_old_is_left(shared: Any) -> None
     assert shared.error("related", "moved.py::old_name")
 
 
-def test_bundles_and_binaries_do_not_hold_the_index_up(shared: Any) -> None:
+def test_bundles_binaries_and_litter_do_not_hold_the_index_up(shared: Any) -> None:
     before = symbols(shared)
     bundle = "!function(e){" + "var a=function(t){return t+1};" * 160_000 + "}();"
     shared.write({"bundle.min.js": bundle, "data.py": b"\0\xff" * 2_500_000})
+    # A query over so many bare tokens took minutes, and every edit passed unjudged meanwhile.
+    litter = {"brackets.js": "[", "braces.ts": "{ \n", "parens.py": "(", "bangs.tsx": "!"}
+    shared.write({name: token * 300_000 for name, token in litter.items()})
     shared.write({"after.py": "def after():\n    return 1\n"})
     assert symbols(shared) - before >= 1
     assert shared.json("related", "after.py::after")["ref"] == "after.py::after"

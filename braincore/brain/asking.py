@@ -1,13 +1,15 @@
 """The verbs that read: recall, why, related, context, and the lists."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from braincore.brain.parts import Parts
+from braincore.brain.semantic import Nearest
 from braincore.errors import InvalidInput, UnknownReference
 from braincore.gate.tasks import open_or_bump
 from braincore.graph import queries
+from braincore.index.keyword import KeywordIndex
 from braincore.intake import validate
 from braincore.intake.redact import redact
 from braincore.intake.statement import Caller
@@ -21,12 +23,12 @@ from braincore.model.said import code_refs
 from braincore.model.table import Table
 from braincore.model.words import content_words, phrase, search_terms
 from braincore.recall.question import parse_question
-from braincore.recall.search import Lists, Query, search
+from braincore.recall.search import ANSWERING, Lists, Query, search
 
 __all__ = ["Asking", "RecallInput"]
 
 MIN_CANDIDATES = 50
-"""So many at least are looked at, so that what is on top doesn't depend on the page's size."""
+"""So many at least are looked at in each list; it is the same for all pages of one size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +75,51 @@ class Asking(Parts):
         self._refresh_rules()
         self._use_embedder()
         keyword = self.keeper.keyword
-        wanted = max(MIN_CANDIDATES, (query.limit + query.offset) * 10)
+        wanted = max(MIN_CANDIDATES, query.limit * 10)
         about = f"{text} {asked.target}".strip()
         nearest = self.keeper.semantic.nearest(about, wanted)  # the model runs outside the lock
         with self.keeper.lock:
             # Never before what is on record, even when the clock was set back.
             query = replace(query, now=self.table.next_time(query.now))
-            lists = Lists(keyword.search(about, wanted), nearest.ids, nearest.of)
+            lists = self._lists(about, keyword, nearest, asked.namespace, wanted)
             found = search(query, self.table, lists, self._usage, self._is_stale, self._has_twin)
             returned = [f.record.id for f in found.facts] if isinstance(found, Answer) else []
             self.keeper.usage.count(returned, query.now, abstained=isinstance(found, Abstain))
             if isinstance(found, Abstain) and asked.valid_at is None:
                 found = replace(found, task=self._task(text, asked, found, caller))
         return found
+
+    def _lists(
+        self, about: str, keyword: KeywordIndex, nearest: Nearest, namespace: str, wanted: int
+    ) -> Lists:
+        """The best of this namespace by keyword and by meaning, and the rank in each list of what
+        only the other one has: a candidate is not worse for being 51st somewhere."""
+
+        def own(first: Sequence[str], more: Callable[[int], Sequence[str]]) -> list[str]:
+            found, asked = first, wanted
+            while True:
+                kept = [i for i in found if self._answers(i, namespace)]
+                if len(kept) >= wanted or len(found) < asked:
+                    return kept[:wanted]
+                asked *= 4
+                found = more(asked)
+
+        def by_word(limit: int) -> list[str]:
+            return keyword.search(about, limit)
+
+        words, near = own(by_word(wanted), by_word), own(nearest.ids, nearest.most)
+        other = [i for i in near if i not in set(words)]
+        cosine = nearest.of([i for i in words if i not in set(near)])
+        also = keyword.search(about, len(other), other) if other else []
+        return Lists(
+            [*words, *also],
+            [*near, *sorted(cosine, key=lambda i: (-cosine[i], i))],
+            nearest.of,
+        )
+
+    def _answers(self, record_id: str, namespace: str) -> bool:
+        record = self.table.get(record_id)
+        return record is not None and record.kind in ANSWERING and record.namespace == namespace
 
     def _task(self, text: str, asked: RecallInput, found: Abstain, caller: Caller) -> str:
         from braincore.model.axes import Reason

@@ -146,6 +146,10 @@ class Importing(Recording):
         ready, rejected = [], []
         for line in lines:
             try:
+                if isinstance(line.given, Statement):
+                    validate.check_text(
+                        line.given
+                    )  # redaction reads all of a text, whatever its size
                 ready.append(self._ready(redact_value(line), source, asked))
             except InvalidInput as error:
                 rejected.append(Rejected(line.line, str(error)))

@@ -73,9 +73,11 @@ def _loaded(wanted: Wanted) -> tuple[Embedder, float] | None:
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The nearest records by meaning, best first, and the calibrated cosine of any record asked."""
+    """The nearest records by meaning, best first; as many as one wants; and the calibrated cosine
+    of any record asked."""
 
     ids: tuple[str, ...] = ()
+    most: Callable[[int], tuple[str, ...]] = field(default=lambda limit: ())
     of: Callable[[Iterable[str]], Mapping[str, float]] = field(default=lambda ids: {})
 
 
@@ -157,13 +159,15 @@ class Semantic:
             if ready is None:
                 return Nearest()
             vector = self._embedded(ready, text)
-        found = ready.index.search(vector, limit)
+
+        def most(limit: int) -> tuple[str, ...]:
+            return tuple(i for i, _ in ready.index.search(vector, limit))
 
         def of(ids: Iterable[str]) -> Mapping[str, float]:
             cosines = ready.index.cosine(vector, ids)
             return {i: calibrated(c, ready.background) for i, c in cosines.items()}
 
-        return Nearest(tuple(i for i, _ in found), of)
+        return Nearest(most(limit), most, of)
 
     def close(self) -> None:
         """Write what was made and end."""

@@ -162,17 +162,19 @@ def digest(graph: GraphStore, *, code: bool = True) -> str:
     for relation in _RELATIONS:
         if not code and relation in _PAIRS:
             continue
-        rows = graph.run(f"MATCH (a)-[e:{relation}]->(b) RETURN a, b, e")
-        lines = sorted(
-            json.dumps([relation, _end(a), _end(b), _props(e)], sort_keys=True, default=str)
-            for a, b, e in rows
-        )
-        out.update("\n".join(lines).encode())
+        lines = []
+        for kind, one, two in sorted(pairs()):
+            if kind == relation:
+                ends = f"a.{_NODE_KEYS[one]}, b.{_NODE_KEYS[two]}"
+                query = f"MATCH (a:{one})-[e:{relation}]->(b:{two}) RETURN {ends}, e"
+                lines += [
+                    json.dumps(
+                        [relation, [one, a], [two, b], _props(e)], sort_keys=True, default=str
+                    )
+                    for a, b, e in graph.run(query)
+                ]
+        out.update("\n".join(sorted(lines)).encode())
     return out.hexdigest()
-
-
-def _end(node: dict[str, object]) -> object:
-    return [node["_label"], node[_NODE_KEYS[str(node["_label"])]]]
 
 
 def _props(edge: dict[str, object]) -> dict[str, object]:

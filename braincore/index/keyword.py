@@ -8,7 +8,7 @@ the files: the engine checks none, and a damaged one answers wrongly or panics.
 import contextlib
 import hashlib
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
@@ -180,8 +180,8 @@ class KeywordIndex:
                 del self._pending[record_id]
         self._gone -= batch.gone
 
-    def search(self, text: str, limit: int) -> list[str]:
-        """The ids that match best, best first. Raises StoreError."""
+    def search(self, text: str, limit: int, among: Collection[str] | None = None) -> list[str]:
+        """The ids that match best, best first; only some, when given. Raises StoreError."""
         wanted = list(dict.fromkeys(search_terms(text)))[:64]
         if not wanted:
             return []
@@ -191,6 +191,11 @@ class KeywordIndex:
                 for term in wanted
             ]
         )
+        if among is not None:
+            ids = tantivy.Query.term_set_query(self._schema, "id", list(among))
+            query = tantivy.Query.boolean_query(
+                [(tantivy.Occur.Must, query), (tantivy.Occur.Must, ids)]
+            )
         hidden = self._pending.keys() | self._gone
         scored: list[tuple[float, str]] = []
         try:
@@ -201,7 +206,8 @@ class KeywordIndex:
                     scored.append((float(score), record_id))
         except (ValueError, OSError) as error:
             raise StoreError(str(self._folder), str(error)) from None
-        scored += self._score_pending(wanted)
+        pending = self._score_pending(wanted)
+        scored += pending if among is None else [hit for hit in pending if hit[1] in among]
         scored.sort(key=lambda hit: (-hit[0], hit[1]))
         return [record_id for _, record_id in scored[:limit]]
 

@@ -9,6 +9,7 @@ from braincore.lifecycle.scores import Usage, memory_score, memory_terms
 from braincore.model.axes import EdgeType, Kind, Reason, TruthStatus
 from braincore.model.outcomes import Abstain, Answer, Considered, Found, Rejected
 from braincore.model.records import Record
+from braincore.model.said import STATED
 from braincore.model.table import Table
 from braincore.model.words import exact_words, is_negation, is_number, name_key, words
 from braincore.recall.about import Fit, about, ambiguous, doubted
@@ -74,7 +75,8 @@ class _Scored:
 def graph_candidates(
     question: Question, table: Table, limit: int
 ) -> tuple[list[str], dict[str, int]]:
-    """Records at the entities and symbols that the question names, nearest first, with hops."""
+    """Records at the entities and symbols that the question names, and how many hops away those
+    and the ones that mention them are."""
     said = words(question.text.replace("_", " "))
     keys = {
         "_".join(said[i : i + size]) for size in range(1, 5) for i in range(len(said) - size + 1)
@@ -82,17 +84,24 @@ def graph_candidates(
     if question.target:
         keys.add(question.target)
     hops: dict[str, int] = {}
+    linked: dict[str, int] = {}
     for key in sorted(keys, key=len, reverse=True):
+        folded = name_key(key)
         for record in table.about(key):
-            own = bool(record.target) and name_key(record.target) == name_key(key)
-            hops[record.id] = min(hops.get(record.id, 1), 0 if own else 1)
+            away = 0 if record.target and name_key(record.target) == folded else 1
+            hops[record.id] = min(hops.get(record.id, 1), away)
+            if away == 0 or any(
+                e.strength >= STATED and name_key(e.to) == folded for e in record.edges
+            ):
+                linked[record.id] = hops[record.id]
     for symbol in question.symbols:
-        for record in table.linked(symbol):
-            hops[record.id] = 0
-    if question.target:
-        for record in table.linked(question.target):
-            hops.setdefault(record.id, 0)
-    nearest = sorted(hops, key=lambda i: hops[i])[:limit]
+        hops |= (at := {record.id: 0 for record in table.linked(symbol)})
+        linked |= at
+    for record in table.linked(question.target) if question.target else ():
+        linked[record.id] = hops.setdefault(record.id, 0)
+    # A mere mention is no candidate of this list: a common word has hundreds, all alike, and the
+    # other lists rank them better.
+    nearest = sorted(linked, key=lambda i: hops[i])[:limit]
     return nearest, hops
 
 
@@ -110,7 +119,7 @@ def search(
     abstain; `Abstain.task` is None here.
     """
     graph, hops = graph_candidates(
-        query.question, table, max(50, (query.limit + query.offset) * 10)
+        query.question, table, max(50, query.limit * 10)
     )
     rrf = fuse(lists.keyword, lists.vector, graph)
     at = query.valid_at or query.now

@@ -78,8 +78,10 @@ def close_later() -> Iterator[Callable[[Brain], None]]:
 
 @pytest.fixture
 def scratch(tmp_path: Path, close_later: Callable[[Brain], None]) -> Iterator[Scratch]:
-    """An empty repository with a brain."""
+    """An empty repository with a brain; without vectors, which come whenever they are made."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".braincore").mkdir()
+    (tmp_path / ".braincore" / "config.toml").write_text('[recall]\nembedder = "none"\n')
     clock = Clock()
     brain = Brain(locate.find(tmp_path), clock)
     scratch = Scratch(brain, clock, tmp_path)

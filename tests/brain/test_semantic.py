@@ -29,6 +29,14 @@ def fill(scratch: Any) -> dict[str, str]:
     }
 
 
+@pytest.fixture
+def scratch(scratch: Any) -> Any:
+    """The usual one with the packaged model."""
+    use(scratch, "minilm")
+    scratch.brain.rules()
+    return scratch
+
+
 def ask(scratch: Any, text: str, **more: Any) -> Answer | Abstain:
     found = scratch.brain.recall(RecallInput(text, explain=True, **more), PERSON)
     assert isinstance(found, Answer | Abstain)
@@ -152,6 +160,7 @@ def test_a_failing_model_loses_nothing(
     module = "braincore.brain.semantic"
     monkeypatch.setattr(f"{module}._loaded", lambda wanted: (TwoLong("x", bad), 0.0))
     monkeypatch.setattr(f"{module}.RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(f"{module}.DELAY_SECONDS", 0.0)
     fill(scratch)
     rows = list(scratch.brain.table)
     semantic = Semantic(tmp_path / "v", lambda: rows)
@@ -173,3 +182,19 @@ def test_meaning_says_each_thing_once(scratch: Any) -> None:
     texts = {r.target: meaning(r) for r in scratch.brain.table}
     assert texts["staging_port"] == "Staging uses port 8443\nstaging port"
     assert texts["deploys"] == "Deploys go out on Tuesdays"
+
+
+def test_a_small_namespace_keeps_its_candidates(scratch: Any, until: Any) -> None:
+    for n in range(120):
+        text = f"Service {n} of the shop uses port {9000 + n} in staging"
+        scratch.brain.remember(Statement(text=text, target=f"service_{n}"), PERSON)
+    given = Statement(text="Staging uses port 8443", target="staging_port", namespace="mobile")
+    wanted = scratch.brain.remember(given, PERSON).record.id
+    ask(scratch, "warm up")
+    semantic = scratch.brain.keeper.semantic
+    until(lambda: semantic.status()["vectors"] == 121)
+    found = ask(scratch, "Which port does staging use?", namespace="mobile")
+    assert isinstance(found, Answer) and [f.record.id for f in found.facts] == [wanted]
+    assert [(c.id, c.keyword_rank, c.vector_rank) for c in found.considered] == [(wanted, 1, 1)]
+    other = ask(scratch, "Which port does service 7 of the shop use in staging?")
+    assert len(other.considered) >= 50 and wanted not in {c.id for c in other.considered}

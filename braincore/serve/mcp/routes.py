@@ -59,7 +59,7 @@ class _Lines:
         self.taken = 0
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        pending = b""
+        pending: list[bytes] = []
         closing = asyncio.ensure_future(self._closing.wait())
         try:
             while not self._closing.is_set():
@@ -69,11 +69,12 @@ class _Lines:
                     message.cancel()
                     return
                 part = message.result()
-                pending += part.get("body", b"")
-                *lines, pending = pending.split(b"\n")
+                *lines, rest = part.get("body", b"").split(b"\n")
                 for line in lines:
+                    line, pending = b"".join([*pending, line]), []
                     self.taken += 1
                     yield line.decode("utf-8", "replace") + "\n"
+                pending.append(rest)
                 if part["type"] != "http.request" or not part.get("more_body", False):
                     return
         finally:

@@ -67,9 +67,16 @@ def make_server(session_of: Callable[[ServerRequestContext[Any]], Session]) -> S
         client = ctx.session.client_params
         name = client.client_info.name if client is not None else ""
         with session.busy(), timed(f"mcp/{tool.name}"):
-            return await anyio.to_thread.run_sync(
-                _call, tool, params.arguments or {}, session, _client_name(name)
-            )
+            try:
+                return await anyio.to_thread.run_sync(
+                    _call, tool, params.arguments or {}, session, _client_name(name)
+                )
+            except Exception as problem:  # the SDK would tell the client nothing of it
+                log.error("tool %s failed", tool.name, exc_info=True)
+                return _refused(
+                    f"The owner failed at this ({type(problem).__name__}: {problem}). Its log has "
+                    "the details; `braincore doctor` may say more."
+                )
 
     return Server(
         "braincore",

@@ -31,7 +31,7 @@ BATCH = 16
 SAVE_SECONDS = 5.0
 """After so long without a new row the rows are written."""
 SAVE_AT_MOST_SECONDS = 60.0
-DELAY_SECONDS = 3.0
+DELAY_SECONDS = 20.0
 """An owner that just started has more urgent things to do than to load a model nobody asks."""
 READY_SECONDS = 5.0
 """A question waits at most so long for a model that is loading."""

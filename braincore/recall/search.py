@@ -118,9 +118,7 @@ def search(
     `has_twin`: the code has other symbols of this one's name. The caller opens the task of an
     abstain; `Abstain.task` is None here.
     """
-    graph, hops = graph_candidates(
-        query.question, table, max(50, query.limit * 10)
-    )
+    graph, hops = graph_candidates(query.question, table, max(50, query.limit * 10))
     rrf = fuse(lists.keyword, lists.vector, graph)
     at = query.valid_at or query.now
     found: dict[str, tuple[Record, Fit, float]] = {}

@@ -2,7 +2,7 @@ PY ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test check check-clients check-embedders bench docs
+.PHONY: setup demo test check check-bench check-clients check-embedders bench docs
 
 setup: $(VENV)/.ready
 
@@ -23,6 +23,9 @@ check: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest tests/architecture
+
+check-bench: setup
+	@$(BIN)/python -m pytest -n 2 --dist worksteal tests/bench
 
 check-clients: setup
 	@$(BIN)/python tests/clients/check.py
@@ -46,7 +49,7 @@ check-embedders: $(EMBEDDERS)/.ready
 	@$(EMBEDDERS)/bin/python -m pytest tests/embedders
 
 bench: setup
-	@for b in hook write import_ index vectors recall mcp scale; do $(BIN)/python -m bench.$$b || exit 1; done
+	@for b in hook write import_ index vectors recall mcp scale soak; do $(BIN)/python -m bench.$$b || exit 1; done
 
 # The site is for reading at leisure; that it builds, links and agrees with the code is checked by the
 # tests of `make check`.

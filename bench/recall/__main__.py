@@ -68,9 +68,9 @@ def asked_of(store: Store) -> list[Asked]:
         keys = stored(brain, store)
         canonical = merged(brain, store, keys)
         settled(brain)
-        vectors_made(brain, len(keys))
         control = Control({key: store.texts[key] for key in keys.values()})
         ask(brain, Question("is anybody there?", "", frozenset()), keys, control)
+        vectors_made(brain, len(keys))
         out = []
         for question in store.questions:
             right = frozenset(canonical[key] for key in question.right)

@@ -18,6 +18,7 @@ from typing import Any
 from bench.measure import Bench, Figure, say
 from bench.scratch import edit_event, repository
 from braincore.locate import Place
+from braincore.serve import hook_client
 from braincore.serve.settings import hook_command
 
 SESSIONS = 12
@@ -99,7 +100,7 @@ def session(place: Place, number: int, until: float, tally: Tally) -> None:
 
 def hooks(place: Place, number: int, until: float, tally: Tally) -> None:
     """A client that edits: each edit brings eval in, so each must be denied."""
-    command = shlex.split(hook_command("claude"))
+    command = shlex.split(hook_command(sys.executable, hook_client.__file__, "claude"))
     while time.monotonic() < until:
         event = edit_event(place.root, "app.py", "int(text)", f"eval(text)  # {number}")
         done = subprocess.run(command, input=event, cwd=place.root, capture_output=True, timeout=60)

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("hook", "import_", "index", "mcp", "vectors", "write")
-"""`scale` starts a dozen owners; it is run by `make bench`."""
+NAMES = ("hook", "import_", "index", "mcp", "scale", "vectors", "write")
 FIELDS = {"value", "unit", "baseline", "baseline_is", "ratio", "budget", "budget_is", "within"}
 FIGURES = {
     "hook": {"hook_command", "cli_recall", "owner_part_p95", "check_over_scan", "cold_check_owner"},
     "import_": {"first_projected", "last_projected", "known_already"},
     "index": {"full_index", "unchanged", "one_changed_file"},
     "mcp": {"list_warm", "list_cold", "call_relay", "relay_rss", "list_tokens"},
+    "scale": {"import_50", "recall_keyword_p95_250", "rebuild_250", "owner_rss_model_250"},
     "vectors": {"small_put", "middle_save", "large_load", "large_exact_rss"},
     "write": {
         "acknowledged",

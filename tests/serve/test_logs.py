@@ -86,7 +86,7 @@ def test_no_secret_by_any_way(tmp_path: Path, foreground: bool) -> None:
 
 
 def test_it_is_bounded_and_private(tmp_path: Path) -> None:
-    logged(tmp_path, "for number in range(4000):\n    log.info('%d %s', number, 'x' * 1000)\n")
+    logged(tmp_path, "for number in range(4000):\n    log.info('%d %s', number, 'word ' * 200)\n")
     files = sorted(tmp_path.glob("log*"))
     assert [f.name for f in files] == ["log", "log.1", "log.2"]
     assert all(f.stat().st_size <= 1_000_000 for f in files)

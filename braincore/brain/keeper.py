@@ -82,8 +82,7 @@ class Keeper:
 
     def _load_table(self) -> Table:
         """Every record of the head, parsed only where the row cache doesn't know the blob."""
-        head = self.journal.head
-        assert head is not None
+        head = self.journal.tip
         with _uncollected():
             cached = self._cache.load(unpack)
             keys = {record.id: keys for record, keys in cached.by_blob.values()}
@@ -121,8 +120,7 @@ class Keeper:
         known = keys or {}
         pairs = [(c.old, c.new) for c in changes]
         with self.lock:
-            parent = self.journal.head
-            assert parent is not None
+            parent = self.journal.tip
             commit = self.journal.commit(changes, why, self.clock(), files)
             for old, new in pairs:
                 if new is not None:
@@ -181,10 +179,9 @@ class Keeper:
 
     def _flush_events(self) -> None:
         with self.lock:
-            pending, parent = list(self.events.pending), self.journal.head
+            pending, parent = list(self.events.pending), self.journal.tip
             commit = self.events.flush(self.clock())
             if commit is not None:
-                assert parent is not None
                 self._unput.append(Put(parent, commit, (), {}))
                 self._projector.accept(commit, (), pending)
 
@@ -274,10 +271,9 @@ class Keeper:
 
     def _save_rows(self) -> None:
         with self.lock:
-            commit = self.journal.head
+            commit = self.journal.tip
             rows = [(self._blobs[r.id], r, self.table.keys(r.id)) for r in self.table]
             self._unsaved = 0
-        assert commit is not None
         self._cache.save(commit, ((blob, pack(record, keys)) for blob, record, keys in rows))
 
     def rebuild(self) -> None:

@@ -427,9 +427,7 @@ class Projector:
     # — the journal —
 
     def _head(self) -> str:
-        head = self._journal.head
-        assert head is not None
-        return head
+        return self._journal.tip
 
     def _changes(self, old: str, new: str) -> list[tuple[Record | None, Record | None]]:
         """Record changes between two commits, read back from the journal."""

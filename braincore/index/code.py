@@ -82,7 +82,10 @@ class CodeIndex:
 
     def _rows(self, query: str, *given: object) -> list[Any]:
         with self._asking:
-            return self._reader.execute(query, given).fetchall()
+            try:
+                return self._reader.execute(query, given).fetchall()
+            except sqlite3.OperationalError as error:  # the disk, or the folder was deleted
+                raise StoreError(str(self._path), str(error)) from None
 
     def _anew(self) -> sqlite3.Connection:
         for ending in ("", "-wal", "-shm"):

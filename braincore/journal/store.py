@@ -132,6 +132,14 @@ class Journal:
             found = self._repo.references.get(self.ref)
             return str(found.target) if found is not None else None
 
+    @property
+    def tip(self) -> str:
+        """The id of the newest commit. Raises StoreError when there is none any more."""
+        head = self.head
+        if head is None:
+            raise StoreError(str(self.path), "its branch is gone")
+        return head
+
     def commit(
         self, changes: Sequence[Change], why: Why, at: datetime, files: Files | None = None
     ) -> str:

@@ -132,8 +132,7 @@ class WorkTree:
 
     def sync(self) -> None:
         """Bring the folder to the journal's head; hand-edited files are left in place."""
-        head = self._journal.head
-        assert head is not None
+        head = self._journal.tip
         at = self.at
         try:
             vanished = self._empty()

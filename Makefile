@@ -15,8 +15,9 @@ $(VENV)/.ready: pyproject.toml
 demo: setup
 	@$(BIN)/python -m braincore.demo
 
+# More processes than cores: half of the time is spent waiting for processes that are killed, or leave.
 test: setup
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -n 4 --dist worksteal
 
 check: setup
 	@$(BIN)/ruff check .

@@ -12,7 +12,7 @@ from braincore.model.axes import Channel
 
 ANN = Caller(Channel.PERSON, "Ann")
 ASKED: dict[str, Callable[[Any], object]] = {
-    "recall": lambda brain: brain.recall(RecallInput("Which port does staging use?"), ANN),
+    "recall": lambda brain: brain.recall(RecallInput("Who is it?"), ANN),
     "remember": lambda brain: brain.remember(Statement(text="It rains", target="weather"), ANN),
     "why": lambda brain: brain.why("staging_port"),
     "related": lambda brain: brain.related("app.py"),

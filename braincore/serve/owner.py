@@ -78,8 +78,8 @@ M_ARENA_MAX = -8
 
 
 def _share_memory() -> None:
-    """Two heaps for all threads, where the C library is glibc: with one for each of the threads that
-    requests run in, twelve busy sessions cost 100 MB more, and it grew."""
+    """Two heaps for all threads, where the C library is glibc: with one for each thread, twelve
+    busy sessions cost 100 MB more, and it grew."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(M_ARENA_MAX, 2)

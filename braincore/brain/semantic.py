@@ -108,11 +108,12 @@ class Semantic:
 
     def configure(self, embedder: str, model: str) -> None:
         """Use this embedder from now on; what is there of another is embedded anew."""
+        wanted = NONE if embedder == "none" else (embedder, model)  # a model may stay in the file
         with self._state:
-            if (embedder, model) == self._wanted:
+            if wanted == self._wanted:
                 return
-            self._wanted, self._problem = (embedder, model), ""
-            if self._thread is None and embedder != "none" and not self._stop:
+            self._wanted, self._problem = wanted, ""
+            if self._thread is None and wanted != NONE and not self._stop:
                 self._thread = threading.Thread(target=self._run, name="embedder", daemon=True)
                 self._thread.start()
             self._state.notify_all()

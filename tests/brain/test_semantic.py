@@ -113,12 +113,13 @@ def test_the_setting_changes_while_it_answers(scratch: Any, until: Any) -> None:
     ask(scratch, "warm up")
     settled(scratch, until)
     for embedder, there in (("none", False), ("minilm", True), ("none", False)):
-        use(scratch, embedder)
+        use(scratch, embedder, "" if there else "/left/in/the/file")
         scratch.clock.move(seconds=1)
         found = ask(scratch, "Which port does staging use?")
         assert isinstance(found, Answer) and found.facts[0].record.id == ids["staging_port"]
         status = scratch.brain.keeper.semantic.status
         until(lambda there=there, status=status: (status()["vectors"] == len(SAID)) == there)
+        assert scratch.brain.keeper.semantic.problem == ""
 
 
 def test_a_model_that_cannot_be_loaded_is_said_and_does_no_harm(scratch: Any, until: Any) -> None:

@@ -7,8 +7,8 @@ import pty
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -217,21 +217,12 @@ def test_errors_say_what_to_do(
 def test_any_thread_may_ask_and_no_owner_is_needed_before(brain: Any) -> None:
     brain.run("stop")
     opened = braincore.open(brain.root)
-    ids: list[str] = []
-    problems: list[BaseException] = []
 
-    def tell(number: int) -> None:
-        try:
-            ids.append(opened.remember(f"Lamp {number} is blue", target=f"lamp_{number}")["id"])
-        except BaseException as problem:
-            problems.append(problem)
+    def tell(number: int) -> str:
+        return str(opened.remember(f"Lamp {number} is blue", target=f"lamp_{number}")["id"])
 
-    threads = [threading.Thread(target=tell, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not problems and len(set(ids)) == 8
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(tell, range(8)))) == 8
     brain.run("stop")
     assert opened.recall("lamp_3", target="lamp_3")["outcome"] == "answer", "a new owner answers"
 

@@ -97,8 +97,10 @@ class Http:
         if self._ready is None:
             self._started: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             self._ready = asyncio.create_task(self._hold())
-        app = await asyncio.shield(self._started)
-        await app(scope, receive, send)
+        await asyncio.wait((self._started, self._ready), return_when=asyncio.FIRST_COMPLETED)
+        if not self._started.done():
+            self._ready.result()  # raises what kept it from starting, for every request alike
+        await self._started.result()(scope, receive, send)
 
     async def _hold(self) -> None:
         server = await asyncio.to_thread(importlib.import_module, "braincore.serve.mcp.server")
